@@ -1,0 +1,404 @@
+/* Claims judged: each under its own definition, then by what may have gone wrong.
+ *
+ * A verdict accuses only of what the bytes show: where they decide nothing it is "not measurable",
+ * and where a rate is withheld, what can be said of the whole request bounds it. */
+#include "analyze/claims.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/causes.h"
+#include "traces/base/clock.h"
+
+static void cite(struct claim *c, const struct request *r, uint64_t packet, bool response,
+                 uint64_t offset, int64_t t_ns, const char *what)
+{
+    if (t_ns >= 0)
+        VEC_PUSH(&c->evidence,
+                 ((struct evidence){r->trace, packet, r->conn, response, offset, t_ns, what}));
+}
+
+/* The bytes that a figure of r rests on, and those that another may have been taken from. */
+static void cite_request(struct claim *c, const struct request *r)
+{
+    size_t m = r->out.n;
+    cite(c, r, r->t0_packet, false, r->t0_offset, r->t0, "first byte of the request");
+    bool first_text = claim_name_find(c->metric)->subject == SUBJECT_TTFT;
+    if (r->c1 >= 0 && (m == 0 || (first_text && r->c1 < r->out.v[0].t_ns)))
+        cite(c, r, r->c1_packet, true, r->c1_offset, r->c1, "first event");
+    if (m > 0)
+        cite(c, r, r->out.v[0].packet, true, r->o1_offset, r->out.v[0].t_ns, "first output event");
+    if (m > 1)
+        cite(c, r, r->out.v[m - 1].packet, true, r->om_offset, r->out.v[m - 1].t_ns,
+             "last output event");
+}
+
+/* Of a run: its first request, and the last output event of all. */
+static void cite_run(struct claim *c, const struct scope *s)
+{
+    const struct request *first = NULL, *last = NULL;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &s->a->requests.v[s->requests.v[i]];
+        if (first == NULL || r->t0 < first->t0)
+            first = r;
+        if (r->out.n > 0 && (last == NULL || formula_when(r, AT_OM) > formula_when(last, AT_OM)))
+            last = r;
+    }
+    if (first != NULL)
+        cite(c, first, first->t0_packet, false, first->t0_offset, first->t0,
+             "first byte of the first request");
+    if (last != NULL)
+        cite(c, last, last->out.v[last->out.n - 1].packet, true, last->om_offset,
+             formula_when(last, AT_OM), "last output event");
+}
+
+static void cite_reading(const struct question *q, struct claim *c, const struct reading *r)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    if (r != NULL && r->estimate.request != NULL)
+        cite_request(c, r->estimate.request);
+    else if (s->one)
+        cite_request(c, &q->a->requests.v[s->requests.v[0]]);
+    else
+        cite_run(c, s);
+}
+
+static const char *take_reading(const struct question *q, struct claim *c, int definition,
+                                const struct reading *r)
+{
+    char value[64], lo[64], hi[64];
+    enum dimension dim = q->name->dimension;
+    c->recomputed = r->estimate.value;
+    c->interval = r->estimate.interval;
+    c->recomputed_as =
+        audit_printf(q->a, "%s%s", definitions[definition].name, reading_text(q->a, r));
+    return audit_printf(q->a, "%s from the bytes is %s, between %s and %s", c->recomputed_as,
+                        claim_value_text(dim, c->recomputed, value),
+                        claim_value_text(dim, c->interval.lo, lo),
+                        claim_value_text(dim, c->interval.hi, hi));
+}
+
+/* "235 times that", "12.0 % less". */
+static const char *compared(struct audit *a, double claimed, double recomputed)
+{
+    double ratio = claimed / recomputed;
+    if (!isfinite(ratio) || ratio <= 0)
+        return "something else";
+    if (ratio >= 2)
+        return audit_printf(a, "%.3g times that", ratio);
+    if (ratio <= 0.5)
+        return audit_printf(a, "1/%.3g of that", 1 / ratio);
+    return audit_printf(a, "%.3g %% %s", 100 * fabs(ratio - 1), ratio > 1 ? "more" : "less");
+}
+
+/* Another figure that the claim agrees with: a mistaken name, not a mistaken measurement. */
+static const char *other_name(const struct question *q)
+{
+    static const int others[] = {D_OUTPUT_TPS_USER, D_E2E_OUTPUT_TPS, D_TTFR, D_TTFT, D_E2EL,
+                                 D_STREAM_END,      D_TPOT,           D_NTPOT};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const struct definition *d = &definitions[others[i]];
+        const struct claim_name *n = claim_name_find(d->name);
+        struct reading r;
+        if (n != NULL && n->dimension == q->name->dimension && !q->name->of_run &&
+            question_typical(q, 0, d, &r) && interval_meets(r.estimate.interval, q->claimed))
+            return d->name;
+    }
+    return NULL;
+}
+
+static const char *why(const struct question *q, const struct claim *c)
+{
+    if (c->causes.n > 0) {
+        const struct cause *x = &c->causes.v[0];
+        return audit_printf(q->a, "%s gives it: %s (%s)%s", x->formula, x->title, x->id,
+                            x->by_sign ? ", and its sign is on the wire"
+                                       : "; only the number speaks for that");
+    }
+    const char *other = other_name(q);
+    if (other != NULL)
+        return audit_printf(q->a, "it agrees with another figure, %s", other);
+    return "no known formula reproduces it from these bytes";
+}
+
+/* The claim as tokens per second, whichever way it was given. */
+static struct interval as_rate(const struct question *q)
+{
+    struct interval x = q->claimed;
+    if (!q->name->inverse)
+        return x;
+    return (struct interval){x.hi > 0 ? 1 / x.hi : INFINITY, x.lo > 0 ? 1 / x.lo : INFINITY};
+}
+
+/* Does some request of the question show the sign of collect-then-replay? */
+static bool collected(const struct question *q)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &q->a->requests.v[s->requests.v[i]];
+        if (formula_counts(s, r) && formula_collected(s, r))
+            return true;
+    }
+    return false;
+}
+
+/* Bytes of text per second, the most that any of the requests can be said to have sent. */
+static double fastest_bytes(const struct question *q)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    double most = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &q->a->requests.v[s->requests.v[i]];
+        if (r->out.n == 0 || request_tokens(r) > (int64_t)r->text_bytes || r->damaged)
+            return INFINITY;
+        double shortest = formula_span(s, formula_when(r, AT_O1), formula_when(r, AT_OM)).lo;
+        most = fmax(most, shortest > 0 ? (double)r->text_bytes / shortest : INFINITY);
+    }
+    return most;
+}
+
+/* The earliest that any reply can be said to have begun. */
+static double earliest_reply(const struct question *q)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    double least = INFINITY;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &q->a->requests.v[s->requests.v[i]];
+        if (r->h >= 0)
+            least = fmin(least, formula_span(s, r->t0, r->h).lo);
+    }
+    return isinf(least) ? -INFINITY : least;
+}
+
+/* The most tokens that any of the requests allowed; infinite if one set no limit. */
+static double token_limit(const struct question *q)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    double most = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &q->a->requests.v[s->requests.v[i]];
+        int64_t choices = r->asked.choices > 1 ? r->asked.choices : 1;
+        most = fmax(most,
+                    r->asked.max_tokens > 0 ? (double)(r->asked.max_tokens * choices) : INFINITY);
+    }
+    return most;
+}
+
+static double host_memory(const struct question *q)
+{
+    double most = 0;
+    for (size_t i = 0; i < q->a->traces.n; i++) {
+        const struct trace_info *t = &q->a->traces.v[i];
+        for (size_t k = 0; k < t->sys.n; k++)
+            most = fmax(most, (double)t->sys.v[k].mem_total);
+    }
+    return most > 0 ? most : INFINITY;
+}
+
+static const char *impossible_rate(const struct question *q)
+{
+    struct interval rate = as_rate(q);
+    if (q->o->max_rate > 0 && rate.lo > q->o->max_rate)
+        return audit_printf(q->a,
+                            "it is above %g tok/s, which was given as more than anybody can reach",
+                            q->o->max_rate);
+    double bytes = fastest_bytes(q);
+    if (rate.lo > bytes)
+        return audit_printf(
+            q->a, "it would be more tokens than bytes: the text came at no more than %.3g bytes/s",
+            bytes);
+    return NULL;
+}
+
+/* A run that counts more than it has. */
+static const char *impossible_count(const struct question *q)
+{
+    struct reading r;
+    if (question_recomputed(q, D_REQUESTS, &r) && q->name->definitions[0] != D_REQUESTS &&
+        q->claimed.lo > r.estimate.interval.hi && q->sets.v[0].scopes.n == 1)
+        return audit_printf(q->a, "there were no more than %g requests", r.estimate.interval.hi);
+    return NULL;
+}
+
+/* A peak is counted in seconds: in a shorter run it may be below the mean. */
+static bool lasts_a_second(const struct question *q)
+{
+    static const struct formula lasts = {"T", SHAPE_TIME, COUNT_NONE, AT_T0, AT_END, true, NULL};
+    struct estimates all = {0};
+    struct estimate e;
+    formula_apply(&lasts, &q->sets.v[0].scopes.v[0], NULL, &all);
+    estimates_sort(&all);
+    bool long_enough = estimates_stat(&all, STAT_MIN, &e) && e.interval.lo >= 1;
+    estimates_free(&all);
+    return long_enough;
+}
+
+/* Why no definition could give the claim from these bytes, or NULL. */
+static const char *impossible(const struct question *q)
+{
+    struct reading r;
+    switch (q->name->dimension) {
+    case DIM_TOKEN_RATE:
+        if (q->name->definitions[0] == D_PEAK_THROUGHPUT)
+            return lasts_a_second(q) && question_recomputed(q, D_OUTPUT_TPS, &r) &&
+                           interval_below(q->claimed, r.estimate.interval)
+                       ? "a peak cannot be below the mean"
+                       : NULL;
+        return q->name->of_run || q->name->subject == SUBJECT_PROMPT_RATE ? NULL
+                                                                          : impossible_rate(q);
+    case DIM_TIME:
+        if (q->name->inverse)
+            return impossible_rate(q);
+        return (q->name->subject == SUBJECT_TTFT || q->name->subject == SUBJECT_LATENCY) &&
+                       q->claimed.hi < earliest_reply(q)
+                   ? "no byte of any reply had come by then"
+                   : NULL;
+    case DIM_TOKENS:
+        return q->name->subject == SUBJECT_OUTPUT_TOKENS && q->claimed.lo > token_limit(q) &&
+                       (q->one || (q->stat != STAT_VALUE && q->stat != STAT_SUM))
+                   ? "it is above the limit that the request set"
+                   : NULL;
+    case DIM_COUNT:
+        return impossible_count(q);
+    case DIM_BYTES:
+        return q->claimed.lo > host_memory(q) ? "it is more than the machine has" : NULL;
+    case DIM_REQUEST_RATE:
+    case DIM_RATIO:
+        return NULL;
+    }
+    return NULL;
+}
+
+static void set_verdict(struct claim *c, enum verdict v, const char *reason)
+{
+    c->verdict = v;
+    c->reason = reason;
+    if (v == VERDICT_NOT_MEASURABLE) {
+        c->recomputed = NAN;
+        c->interval = interval_unknown();
+        c->recomputed_as = NULL;
+        VEC_FREE(&c->causes);
+    }
+}
+
+/* The claim's own definition is measured, and it is not that. */
+static void judge_measured(const struct question *q, struct claim *c, const struct reading *r)
+{
+    struct audit *a = q->a;
+    const char *figure = take_reading(q, c, q->name->definitions[0], r);
+    const char *ratio = compared(a, c->claimed, c->recomputed);
+    const char *never = c->causes.n == 0 ? impossible(q) : NULL;
+    if (never != NULL) {
+        set_verdict(c, VERDICT_IMPOSSIBLE,
+                    audit_printf(a, "%s; the claim is %s, and %s", figure, ratio, never));
+        return;
+    }
+    /* Queueing hides in the wait for the first text, and a sampler may miss a peak: a faster
+     * prefill, a higher peak may be true. */
+    bool above = q->claimed.lo > r->estimate.interval.hi;
+    if (above && (q->name->subject == SUBJECT_PROMPT_RATE || q->name->dimension == DIM_BYTES)) {
+        set_verdict(
+            c, VERDICT_NOT_MEASURABLE,
+            audit_printf(a, "%s; that is a lower bound, and the bytes do not show more", figure));
+        return;
+    }
+    set_verdict(c, VERDICT_DIFFERS,
+                audit_printf(a, "%s; the claim is %s; %s", figure, ratio, why(q, c)));
+}
+
+/* The decode rate is withheld; the whole request's rate, which it cannot be below, is known. */
+static void judge_bounded(const struct question *q, struct claim *c, const struct reading *r)
+{
+    struct audit *a = q->a;
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    const char *missing = definition_missing(&definitions[q->name->definitions[0]], s);
+    const char *figure = take_reading(q, c, q->name->bound, r);
+    bool slower = q->name->inverse ? interval_below(c->interval, q->claimed)
+                                   : interval_below(q->claimed, c->interval);
+    double fastest = 0;
+    for (size_t i = 0; i < q->a->traces.n; i++)
+        fastest = fmax(fastest, s->rate_bounds[i]);
+    bool phantom = c->causes.n > 0 && c->causes.v[0].by_sign;
+    bool burst = collected(q);
+    const char *never = c->causes.n == 0 ? impossible(q) : NULL;
+    const char *said =
+        audit_printf(a, "a decode rate is not measurable here (%s); %s; the claim is %s", missing,
+                     figure, compared(a, c->claimed, c->recomputed));
+    if (never != NULL && !slower)
+        set_verdict(c, VERDICT_IMPOSSIBLE, audit_printf(a, "%s, and %s", said, never));
+    else if (slower || phantom || burst || as_rate(q).lo > fastest)
+        set_verdict(
+            c, VERDICT_DIFFERS,
+            audit_printf(a, "%s; %s%s", said, why(q, c),
+                         burst && !phantom ? "; all text came at once after a silence" : ""));
+    else
+        set_verdict(c, VERDICT_NOT_MEASURABLE,
+                    audit_printf(a, "%s; the bytes cannot decide whether it is true", said));
+}
+
+/* Nothing to compare with. */
+static void judge_unknown(const struct question *q, struct claim *c)
+{
+    const char *missing =
+        definition_missing(&definitions[q->name->definitions[0]], &q->sets.v[0].scopes.v[0]);
+    const char *never = impossible(q);
+    if (never != NULL)
+        set_verdict(c, VERDICT_IMPOSSIBLE,
+                    audit_printf(q->a, "not measurable (%s), but %s", missing, never));
+    else
+        set_verdict(c, VERDICT_NOT_MEASURABLE, missing);
+}
+
+static void judge(struct audit *a, const struct audit_options *o, struct claim *c,
+                  const double *bounds)
+{
+    struct question q = {
+        .a = a, .o = o, .name = claim_name_find(c->metric), .one = c->request != 0};
+    for (int i = 0; i < STATS; i++) {
+        if (strcmp(stat_names[i], c->stat) == 0)
+            q.stat = (enum stat)i;
+    }
+    double half = fmax(c->claimed - c->claimed_interval.lo, o->tolerance * fabs(c->claimed));
+    q.claimed = c->claimed_interval = interval_around(c->claimed, half);
+    c->recomputed = NAN;
+    c->interval = interval_unknown();
+    c->causes.n = c->evidence.n = 0;
+    if (!question_scopes(&q, c, bounds)) {
+        c->verdict = VERDICT_NOT_MEASURABLE;
+        question_done(&q);
+        return;
+    }
+    struct reading r;
+    int met = NO_DEFINITION;
+    for (size_t i = 0; i < 3 && met == NO_DEFINITION && q.name->definitions[i] != NO_DEFINITION;
+         i++) {
+        if (question_meets(&q, &definitions[q.name->definitions[i]], &r))
+            met = q.name->definitions[i];
+    }
+    bool bound = false, known = met != NO_DEFINITION;
+    if (known) {
+        set_verdict(c, VERDICT_CONFIRMED, take_reading(&q, c, met, &r));
+    } else {
+        causes_find(&q, c);
+        known = question_recomputed(&q, q.name->definitions[0], &r);
+        bound = !known && question_recomputed(&q, q.name->bound, &r);
+        if (known)
+            judge_measured(&q, c, &r);
+        else if (bound)
+            judge_bounded(&q, c, &r);
+        else
+            judge_unknown(&q, c);
+    }
+    if (known || bound || q.one)
+        cite_reading(&q, c, known || bound ? &r : NULL);
+    question_done(&q);
+}
+
+void claims_judge(struct audit *a, const struct audit_options *o)
+{
+    double *bounds = formula_rate_bounds(a, o);
+    for (size_t i = 0; i < a->claims.n; i++)
+        judge(a, o, &a->claims.v[i], bounds);
+    free(bounds);
+}

@@ -1,0 +1,275 @@
+/* `tokaudit analyze`: traces in, verdicts and figures out. Exit statuses: 0 done, 1 findings at or
+ * above
+ * --fail-on, 2 usage, 3 no input could be used, 4 the environment. */
+#include "analyze/cmd_analyze.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/claims.h"
+#include "analyze/findings.h"
+#include "analyze/load.h"
+#include "analyze/metrics.h"
+#include "analyze/model.h"
+#include "analyze/report_html.h"
+#include "analyze/report_json.h"
+#include "analyze/report_text.h"
+#include "analyze/runs.h"
+#include "traces/base/log.h"
+#include "traces/base/mem.h"
+
+enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_ENVIRONMENT = 4 };
+
+#define REPORT_BYTES ((size_t)4 << 30)
+
+struct config {
+    struct audit_options audit;
+    struct cli_strings claims;
+    const char *fail_on, *format, *output, *report;
+    bool requests;
+    int verbose;
+};
+
+#define AT(field) offsetof(struct config, field)
+
+static const struct cli_option options[] = {
+    {"claim", 'c', CLI_STRINGS, "CLAIM", AT(claims),
+     "A published figure to hold against the bytes: NAME[.STAT][@REQUEST]=VALUE[UNIT].", NULL},
+    {"claim-trace", 0, CLI_INT, "N", AT(audit.claim_trace),
+     "Claims are about the N-th trace given, the others are there to compare; by default about "
+     "all.",
+     NULL},
+    {"tolerance", 0, CLI_DOUBLE, "SHARE", AT(audit.tolerance),
+     "A claim that is off by no more is confirmed; 0.01 by default.", NULL},
+    {"vantage", 0, CLI_DURATION, "DURATION", AT(audit.vantage_ns),
+     "How much later than the wire a client may have stamped each time; 1ms by default.", NULL},
+    {"max-rate", 0, CLI_DOUBLE, "TOK/S", AT(audit.max_rate),
+     "A decode rate that this machine cannot reach; none by default.", NULL},
+    {"fail-on", 0, CLI_CHOICE, "LEVEL", AT(fail_on),
+     "End with 1 if a finding or verdict is at or above fail, warn or info; never: not for any. By "
+     "default fail "
+     "with claims, else never.",
+     "fail|warn|info|never"},
+    {"report", 0, CLI_STRING, "DIR", AT(report),
+     "Write report.html, analysis.json, the plots, their data and scripts into DIR.", NULL},
+    {"format", 'f', CLI_CHOICE, "FORMAT", AT(format), "text or json; text by default.",
+     "text|json"},
+    {"output", 'o', CLI_STRING, "FILE", AT(output), "Write to FILE; standard output by default.",
+     NULL},
+    {"requests", 'r', CLI_FLAG, NULL, AT(requests), "List each request in the text.", NULL},
+    {"run-gap", 0, CLI_DURATION, "DURATION", AT(audit.run_gap_ns),
+     "Without a ledger, a silence this long starts a new run; by default a trace is one run.",
+     NULL},
+    {"group-window", 0, CLI_DURATION, "DURATION", AT(audit.group_ns),
+     "Without a ledger, requests sent within it were released together; 50ms by default.", NULL},
+    {"gate-events", 0, CLI_INT, "N", AT(audit.gate_events),
+     "A decode rate needs at least N output events; 3 by default.", NULL},
+    {"gate-reads", 0, CLI_INT, "N", AT(audit.gate_reads),
+     "A decode rate needs output in at least N different reads; 3 by default.", NULL},
+    {"gate-tokens", 0, CLI_INT, "N", AT(audit.gate_tokens),
+     "A decode rate needs at least N tokens; 8 by default.", NULL},
+    {"gate-window", 0, CLI_DURATION, "DURATION", AT(audit.gate_window_ns),
+     "A decode rate needs this long between first and last output event; 50ms by default.", NULL},
+    {"gate-share", 0, CLI_DOUBLE, "SHARE", AT(audit.gate_share),
+     "A decode rate needs this share of the request's time between them; 0.05 by default.", NULL},
+    {"verbose", 'v', CLI_COUNT, NULL, AT(verbose), "Say more on standard error; -vv still more.",
+     NULL},
+    {.name = NULL},
+};
+
+static int run(int argc, char **argv);
+
+const struct cli_command cmd_analyze = {
+    .name = "analyze",
+    .summary = "recompute every figure from a trace, and judge claims",
+    .usage = "[options] TRACE...",
+    .description = "Recomputes times, rates and counts from the bytes in traces, says which of "
+                   "them the bytes cannot\n"
+                   "support and why, and judges published figures against them: confirmed, "
+                   "differs, impossible or\n"
+                   "not measurable, with frame numbers that Wireshark shows for the same file.\n\n"
+                   "A trace is a .pcapng or .pcapng.gz, by tokaudit or by others; '-' reads "
+                   "standard input. Tokens\n"
+                   "are counted as the server stated them. What is encrypted (TLS) or HTTP/2 "
+                   "cannot be read.\n\n"
+                   "A decode rate is withheld, with the reason, unless the output came in enough "
+                   "events, reads and\n"
+                   "tokens over enough time: see the gates.\n\n"
+                   "Ends with 0 when done, 1 if something is at or above --fail-on, 3 if no trace "
+                   "could be used.",
+    .options = options,
+    .examples = "  tokaudit analyze run.pcapng.gz\n"
+                "  tokaudit analyze run.pcapng.gz --claim rate=14000tok/s --claim ttft.p50=90ms\n"
+                "  tokaudit analyze single.pcapng.gz double.pcapng.gz --report out\n"
+                "  tokaudit analyze *.pcapng.gz --format json -o all.json\n",
+    .run = run,
+};
+
+static int usage_error(const struct err *e)
+{
+    log_error("%s", e->msg);
+    return EXIT_USAGE;
+}
+
+static int check(const struct config *c, int operands)
+{
+    struct err e;
+    const struct audit_options *o = &c->audit;
+    if (operands == 0)
+        err_set(&e, TA_EUSAGE,
+                "analyze needs a trace, for example: tokaudit analyze run.pcapng.gz");
+    else if (!(o->tolerance >= 0 && o->tolerance < 1))
+        err_set(&e, TA_EUSAGE, "--tolerance: expected a share from 0 to below 1, found %g",
+                o->tolerance);
+    else if (!(o->gate_share >= 0 && o->gate_share <= 1))
+        err_set(&e, TA_EUSAGE, "--gate-share: expected a share from 0 to 1, found %g",
+                o->gate_share);
+    else if (!(o->max_rate >= 0 && isfinite(o->max_rate)))
+        err_set(&e, TA_EUSAGE, "--max-rate: expected a rate above 0, found %g", o->max_rate);
+    else if (o->claim_trace > operands)
+        err_set(&e, TA_EUSAGE, "--claim-trace: expected one of the %d traces given, found %" PRId64,
+                operands, o->claim_trace);
+    else
+        return EXIT_DONE;
+    return usage_error(&e);
+}
+
+static int add_claims(struct audit *a, const struct config *c)
+{
+    for (size_t i = 0; i < c->claims.n; i++) {
+        struct err e;
+        if (claims_add(a, c->claims.v[i], &e) != TA_OK)
+            return usage_error(&e);
+    }
+    return EXIT_DONE;
+}
+
+/* Those that cannot be used are named; one that can is enough. */
+static int load_all(struct audit *a, char **paths, int n)
+{
+    int worst = EXIT_DONE;
+    for (int i = 0; i < n; i++) {
+        struct err e;
+        int rc = load_trace(a, paths[i], &e);
+        if (rc < 0) {
+            log_error("%s", e.msg);
+            worst = rc == TA_ESYS ? EXIT_ENVIRONMENT : worst == EXIT_DONE ? EXIT_INPUT : worst;
+        }
+    }
+    return a->traces.n > 0 ? EXIT_DONE : worst;
+}
+
+/* The levels of --fail-on; findings and verdicts of that severity or worse count. */
+static int status_of(const struct audit *a, const char *fail_on)
+{
+    static const char *const levels[] = {"fail", "warn", "info"};
+    int level = -1;
+    for (int i = 0; i < 3; i++)
+        level = strcmp(fail_on, levels[i]) == 0 ? i : level;
+    for (size_t i = 0; i < a->findings.n; i++) {
+        if ((int)a->findings.v[i].severity <= level)
+            return EXIT_FINDINGS;
+    }
+    for (size_t i = 0; i < a->claims.n; i++) {
+        enum verdict v = a->claims.v[i].verdict;
+        if (v != VERDICT_CONFIRMED &&
+            (v == VERDICT_NOT_MEASURABLE ? SEVERITY_WARN : SEVERITY_FAIL) <= level)
+            return EXIT_FINDINGS;
+    }
+    return EXIT_DONE;
+}
+
+static int write_all(const struct buf *text, const char *path, struct err *e)
+{
+    bool to_stdout = path == NULL || strcmp(path, "-") == 0;
+    FILE *f = to_stdout ? stdout : fopen(path, "wb");
+    if (f == NULL)
+        return err_sys(e, TA_ESYS, "cannot write the report to %s", path);
+    bool ok = fwrite(text->p, 1, text->n, f) == text->n;
+    ok &= to_stdout ? fflush(f) == 0 : fclose(f) == 0;
+    return ok ? TA_OK
+              : err_sys(e, TA_ESYS, "cannot write the report to %s",
+                        to_stdout ? "standard output" : path);
+}
+
+/* The page says "more in analysis.json", so that stands beside it. */
+static int write_report_folder(const struct audit *a, const struct config *c, struct err *e)
+{
+    int rc = report_html_write(a, c->report, &c->audit, e);
+    if (rc != TA_OK)
+        return rc;
+    struct buf text;
+    buf_init(&text, REPORT_BYTES);
+    report_json_write(a, &text);
+    char *path = mem_printf("%s/analysis.json", c->report);
+    rc = write_all(&text, path, e);
+    free(path);
+    buf_done(&text);
+    return rc;
+}
+
+static int write_reports(const struct audit *a, const struct config *c)
+{
+    struct err e;
+    bool to_stdout = c->output == NULL || strcmp(c->output, "-") == 0;
+    struct buf text;
+    buf_init(&text, REPORT_BYTES);
+    if (strcmp(c->format, "json") == 0)
+        report_json_write(a, &text);
+    else
+        report_text_write(
+            a, (struct report_text_options){to_stdout && log_colour(STDOUT_FILENO), c->requests},
+            &text);
+    int rc = write_all(&text, c->output, &e);
+    buf_done(&text);
+    if (rc == TA_OK && c->report != NULL)
+        rc = write_report_folder(a, c, &e);
+    if (rc != TA_OK) {
+        log_error("%s", e.msg);
+        return EXIT_ENVIRONMENT;
+    }
+    return EXIT_DONE;
+}
+
+static int analyze(struct audit *a, const struct config *c, char **paths, int n)
+{
+    int status = add_claims(a, c);
+    if (status == EXIT_DONE)
+        status = load_all(a, paths, n);
+    if (status != EXIT_DONE)
+        return status;
+    runs_find(a, &c->audit);
+    metrics_request_all(a, &c->audit);
+    metrics_run_all(a);
+    claims_judge(a, &c->audit);
+    findings_find(a, &c->audit);
+    status = write_reports(a, c);
+    if (status != EXIT_DONE)
+        return status;
+    return status_of(a, c->fail_on != NULL ? c->fail_on : c->claims.n > 0 ? "fail" : "never");
+}
+
+static int run(int argc, char **argv)
+{
+    struct config c = {.audit = audit_defaults, .format = "text"};
+    int status;
+    int first = cli_begin(&cmd_analyze, &c, argc, argv, &status);
+    if (first < 0) {
+        cli_strings_free(&c.claims);
+        return status;
+    }
+    log_set_level(LOG_WARN + c.verbose > LOG_DEBUG ? LOG_DEBUG
+                                                   : (enum log_level)(LOG_WARN + c.verbose));
+    status = check(&c, argc - first);
+    struct audit a = {0};
+    if (status == EXIT_DONE)
+        status = analyze(&a, &c, argv + first, argc - first);
+    audit_free(&a);
+    cli_strings_free(&c.claims);
+    return status;
+}

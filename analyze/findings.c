@@ -1,0 +1,446 @@
+/* Findings: of the recording itself, of failed requests, of streams that are none, of queues. */
+#include "analyze/findings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/claims.h"
+#include "analyze/formulas.h"
+#include "analyze/metrics.h"
+#include "analyze/stat.h"
+#include "traces/base/buf.h"
+#include "traces/base/clock.h"
+#include "traces/base/units.h"
+
+#define CITED_MOST 8            /* requests that one finding cites; its text counts all */
+#define PIECE_TOKENS 8          /* tokens an event, from which … */
+#define PIECE_SHARE 0.5         /* … an event with more than this of the text is no stream */
+#define QUEUED_SLACK_NS 5000000 /* that early a queued answer may begin */
+
+struct finder {
+    struct audit *a;
+    const struct audit_options *o;
+    size_t trace; /* index */
+    const double *rate_bounds;
+};
+
+static struct finding *add(struct finder *f, const char *id, enum severity severity,
+                           const char *title, const char *detail)
+{
+    VEC_PUSH(&f->a->findings, ((struct finding){.id = id,
+                                                .title = title,
+                                                .detail = detail,
+                                                .severity = severity,
+                                                .trace = f->trace + 1}));
+    return &f->a->findings.v[f->a->findings.n - 1];
+}
+
+static void affects(struct finding *x, const char *metric, double percent)
+{
+    VEC_PUSH(&x->effects, ((struct effect){metric, percent}));
+}
+
+static void cite(struct finding *x, const struct request *r, uint64_t packet, bool response,
+                 uint64_t offset, int64_t t_ns, const char *what)
+{
+    if (t_ns >= 0 && packet > 0)
+        VEC_PUSH(&x->evidence,
+                 ((struct evidence){r->trace, packet, r->conn, response, offset, t_ns, what}));
+}
+
+static void cite_start(struct finding *x, const struct request *r)
+{
+    cite(x, r, r->t0_packet, false, r->t0_offset, r->t0, "first byte of the request");
+}
+
+/* First and last of the text. */
+static void cite_text(struct finding *x, const struct request *r)
+{
+    size_t m = r->out.n;
+    if (m > 0)
+        cite(x, r, r->out.v[0].packet, true, r->o1_offset, r->out.v[0].t_ns, "first output event");
+    if (m > 1)
+        cite(x, r, r->out.v[m - 1].packet, true, r->om_offset, r->out.v[m - 1].t_ns,
+             "last output event");
+}
+
+/* --- the recording ---------------------------------------------------------------------------- */
+
+static void find_damage(struct finder *f, const struct trace_info *t)
+{
+    const struct reader_health *h = &t->health;
+    if (h->truncated)
+        add(f, "trace.truncated", SEVERITY_WARN, "The trace ends in the middle",
+            h->note[0] != '\0' ? audit_printf(f->a, "%s. What comes before is used.", h->note)
+                               : "The file ends inside a record. What comes before is used.");
+    else if (!t->closed && t->vantage != NULL)
+        add(f, "trace.unclosed", SEVERITY_WARN, "The recording was not ended in order",
+            "The closing block is missing: the recorder was killed, or the file was cut between "
+            "two records. Up to "
+            "half a second may be missing at the end.");
+    if (h->damaged_members > 0 || h->bad_blocks > 0)
+        add(f, "trace.damaged", SEVERITY_WARN, "Parts of the trace are damaged",
+            audit_printf(f->a,
+                         "%" PRIu64
+                         " compressed parts failed their check and were left out, %" PRIu64
+                         " blocks could not be read. %s",
+                         h->damaged_members, h->bad_blocks, h->note));
+}
+
+static bool counted(uint64_t n)
+{
+    return n != UINT64_MAX && n > 0;
+}
+
+static void find_losses(struct finder *f, const struct trace_info *t)
+{
+    const struct pipeline_totals *n = &t->totals;
+    uint64_t dropped = (counted(n->counted_dropped) ? n->counted_dropped : 0) +
+                       (counted(n->counted_if_dropped) ? n->counted_if_dropped : 0);
+    size_t damaged = 0, requests = 0;
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        requests += r->trace == f->trace && r->dialect != NULL;
+        damaged += r->trace == f->trace && r->dialect != NULL && r->damaged;
+    }
+    if (dropped == 0 && n->tcp.gaps == 0 && n->snapped == 0)
+        return;
+    const char *id = dropped > 0       ? "capture.drops"
+                     : n->tcp.gaps > 0 ? "capture.gaps"
+                                       : "capture.snapped";
+    struct finding *x =
+        add(f, id, SEVERITY_WARN, "Bytes of the run were not recorded",
+            audit_printf(f->a,
+                         "%" PRIu64 " packets were dropped while recording, %" PRIu64
+                         " were cut short, and %" PRIu64 " gaps with %" PRIu64
+                         " bytes are in the connections; %zu of %zu requests are damaged "
+                         "and take part in no quantile.",
+                         dropped, n->snapped, n->tcp.gaps, n->tcp.gap_bytes, damaged, requests));
+    affects(x, "output_tps", NAN);
+    affects(x, "output_tokens", NAN);
+}
+
+static int64_t median_e2el(const struct finder *f)
+{
+    VEC(double) all = {0};
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace == f->trace && metrics_request_counts(r) && r->out.n > 0)
+            VEC_PUSH(&all, (double)(formula_when(r, AT_OM) - r->t0));
+    }
+    if (all.n > 0)
+        stat_sort(all.v, all.n);
+    int64_t median = all.n > 0 ? (int64_t)stat_median(all.v, all.n) : -1;
+    VEC_FREE(&all);
+    return median;
+}
+
+static void find_clock(struct finder *f, const struct trace_info *t)
+{
+    if (t->clock_step_ns == 0)
+        return;
+    char step[32];
+    int64_t e2el = median_e2el(f);
+    double percent = e2el > 0 ? 100 * fabs((double)t->clock_step_ns) / (double)e2el : NAN;
+    struct finding *x =
+        add(f, "trace.clock-step", SEVERITY_WARN, "The clock was set while recording",
+            audit_printf(f->a,
+                         "Time stamps jump by %s. A request in flight at that moment is that "
+                         "much too long or too short.",
+                         units_duration(t->clock_step_ns, step)));
+    affects(x, "e2el", percent);
+}
+
+static void find_unreadable(struct finder *f, const struct trace_info *t)
+{
+    if (t->totals.tls_connections > 0)
+        add(f, "trace.tls", SEVERITY_INFO, "Encrypted connections cannot be read",
+            audit_printf(f->a,
+                         "%" PRIu64
+                         " connections speak TLS. Nothing in them takes part in any figure.",
+                         t->totals.tls_connections));
+    if (t->totals.http2_connections > 0)
+        add(f, "trace.http2", SEVERITY_INFO, "HTTP/2 connections cannot be read",
+            audit_printf(f->a,
+                         "%" PRIu64
+                         " connections speak HTTP/2. Nothing in them takes part in any figure.",
+                         t->totals.http2_connections));
+    if (t->totals.tcp.zero_windows > 0)
+        add(f, "client.zero-window", SEVERITY_WARN, "A receiver stopped reading",
+            audit_printf(f->a,
+                         "A receive window was closed %" PRIu64
+                         " times: the sender had to wait for the "
+                         "receiver, and gaps between events may be the client's.",
+                         t->totals.tcp.zero_windows));
+}
+
+/* --- failed requests -------------------------------------------------------------------------- */
+
+static const char *const failures[] = {
+    [OUTCOME_HTTP_ERROR] = "with an HTTP error",
+    [OUTCOME_ERROR_EVENT] = "with an error inside a 200 reply",
+    [OUTCOME_CUT_SHORT] = "cut short",
+    [OUTCOME_NO_FINISH] = "without a finish",
+    [OUTCOME_NO_RESPONSE] = "without a response",
+};
+
+static bool is_failure(const struct request *r)
+{
+    return r->dialect != NULL && (size_t)r->outcome < sizeof failures / sizeof *failures &&
+           failures[r->outcome] != NULL;
+}
+
+static void cite_failures(struct finder *f, struct finding *x)
+{
+    size_t cited = 0;
+    for (size_t i = 0; i < f->a->requests.n && cited < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace != f->trace || !is_failure(r))
+            continue;
+        cite_start(x, r);
+        cited++;
+    }
+}
+
+static void find_failures(struct finder *f)
+{
+    size_t n[OUTCOME_NOT_LLM + 1] = {0}, all = 0, failed = 0;
+    int status = 0;
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace != f->trace || r->dialect == NULL)
+            continue;
+        all++;
+        n[r->outcome]++;
+        failed += is_failure(r);
+        if (r->outcome == OUTCOME_HTTP_ERROR && status == 0)
+            status = r->status;
+    }
+    if (n[OUTCOME_OPEN] > 0)
+        add(f, "requests.open", SEVERITY_INFO, "Requests were still running when the trace ended",
+            audit_printf(f->a, "%zu of %zu requests have no end in this trace.", n[OUTCOME_OPEN],
+                         all));
+    if (failed == 0)
+        return;
+    struct buf text;
+    buf_init(&text, 1024);
+    buf_printf(&text, "%zu of %zu requests failed:", failed, all);
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        if (failures[i] != NULL && n[i] > 0)
+            buf_printf(&text, " %zu %s,", n[i], failures[i]);
+    }
+    text.n--;
+    if (status != 0)
+        buf_printf(&text, " (the first is HTTP %d)", status);
+    buf_puts(&text, ". They take part in no latency and no rate.");
+    struct finding *x = add(f, "requests.failed", SEVERITY_WARN, "Requests failed",
+                            audit_printf(f->a, "%s", buf_text(&text)));
+    buf_done(&text);
+    affects(x, "failed", 100 * (double)failed / (double)all);
+    cite_failures(f, x);
+}
+
+/* --- streams that are none -------------------------------------------------------------------- */
+
+enum stream_fault {
+    STREAM_FINE,
+    STREAM_COLLECTED,
+    STREAM_HEADER_SILENCE,
+    STREAM_ONE_PIECE,
+    STREAM_FAULTS
+};
+
+/* A stream was asked for, and one piece came: no reading of it gives a decode rate. */
+static bool one_piece(const struct request *r)
+{
+    int64_t n = request_tokens(r);
+    uint32_t largest = 0;
+    if (r->asked.stream != 1 || r->out.n == 0)
+        return false;
+    if (!r->stream_reply)
+        return true;
+    n -= r->usage.reasoning > 0 ? r->usage.reasoning
+                                : 0; /* may be hidden: no text is missing then */
+    for (size_t i = 0; i < r->out.n; i++)
+        largest = r->out.v[i].bytes > largest ? r->out.v[i].bytes : largest;
+    return n > PIECE_TOKENS * (int64_t)r->out.n &&
+           (double)largest > PIECE_SHARE * (double)r->text_bytes;
+}
+
+static enum stream_fault stream_fault(const struct scope *s, const struct request *r)
+{
+    if (!metrics_request_counts(r))
+        return STREAM_FINE;
+    if (one_piece(r))
+        return STREAM_ONE_PIECE;
+    if (!formula_collected(s, r))
+        return STREAM_FINE;
+    double whole = (double)(formula_when(r, AT_OM) - r->t0);
+    return r->h >= 0 && (double)(r->h - r->t0) > COLLECT_SILENCE * whole ? STREAM_HEADER_SILENCE
+                                                                         : STREAM_COLLECTED;
+}
+
+static const struct {
+    const char *id, *title, *text;
+} stream_faults[STREAM_FAULTS] = {
+    [STREAM_COLLECTED] = {"stream.collect-then-replay",
+                          "The answer was kept back and then sent in one go",
+                          "the reply began, then there was silence for most of the request, then "
+                          "all of the text came "
+                          "at once. Whether the server or something in front of it kept it back, "
+                          "times inside the text "
+                          "say how fast it was sent, not how fast it was generated"},
+    [STREAM_HEADER_SILENCE] =
+        {"stream.header-silence", "Not even the headers came before the whole answer was there",
+         "no byte came for most of the request, then headers and all of the text came at once. "
+         "Times inside the text say how fast it was sent, not how fast it was generated"},
+    [STREAM_ONE_PIECE] = {"stream.not-streamed", "A stream was asked for and not given",
+                          "most of the text came in one piece. Time to first text is the time of "
+                          "the whole answer, and "
+                          "there is no decode rate"},
+};
+
+static void find_stream_fault(struct finder *f, const struct scope *s, enum stream_fault kind)
+{
+    size_t n = 0, cited[CITED_MOST];
+    double burst = 0, whole = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[s->requests.v[i]];
+        if (stream_fault(s, r) != kind)
+            continue;
+        if (n < CITED_MOST)
+            cited[n] = s->requests.v[i];
+        int64_t from = formula_when(r, AT_O1), to = formula_when(r, AT_OM);
+        double tokens = (double)(request_tokens(r) >= 0 ? request_tokens(r) : (int64_t)r->out.n);
+        double rate = tokens / formula_span(s, from, to).hi;
+        if (rate > burst) {
+            burst = rate;
+            whole = tokens / formula_span(s, r->t0, to).hi;
+        }
+        n++;
+    }
+    if (n == 0)
+        return;
+    const char *detail = audit_printf(f->a, "In %zu of %zu requests %s.", n, s->requests.n,
+                                      stream_faults[kind].text);
+    if (kind != STREAM_ONE_PIECE) {
+        char sent[64], made[64];
+        detail =
+            audit_printf(f->a, "%s That would be at least %s; over the whole request it is %s.",
+                         detail, claim_value_text(DIM_TOKEN_RATE, burst, sent),
+                         claim_value_text(DIM_TOKEN_RATE, whole, made));
+    }
+    struct finding *x =
+        add(f, stream_faults[kind].id, SEVERITY_WARN, stream_faults[kind].title, detail);
+    affects(x, "output_tps_user", kind == STREAM_ONE_PIECE ? NAN : 100 * (burst / whole - 1));
+    affects(x, "tpot", kind == STREAM_ONE_PIECE ? NAN : 100 * (whole / burst - 1));
+    for (size_t i = 0; i < n && i < CITED_MOST; i++) {
+        cite_start(x, &f->a->requests.v[cited[i]]);
+        cite_text(x, &f->a->requests.v[cited[i]]);
+    }
+}
+
+static void find_streams(struct finder *f)
+{
+    struct scope s = {.a = f->a, .o = f->o, .rate_bounds = f->rate_bounds};
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        if (f->a->requests.v[i].trace == f->trace && f->a->requests.v[i].dialect != NULL)
+            VEC_PUSH(&s.requests, i);
+    }
+    for (int kind = STREAM_COLLECTED; kind < STREAM_FAULTS; kind++)
+        find_stream_fault(f, &s, (enum stream_fault)kind);
+    VEC_FREE(&s.requests);
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+static int by_group(const void *a, const void *b)
+{
+    const struct request *x = *(const struct request *const *)a,
+                         *y = *(const struct request *const *)b;
+    int64_t p = formula_when(x, AT_O1), q = formula_when(y, AT_O1);
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (p > q) - (p < q);
+}
+
+/* Does each member's text begin only when the text of the one before has ended, though it was sent
+ * earlier? Without a measurable decode rate this says nothing: what comes in one piece always does.
+ */
+static bool queued(const struct request *const *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!metrics_request_counts(v[i]) ||
+            v[i]->metrics[M_OUTPUT_TPS_USER].grade == GRADE_NOT_MEASURABLE)
+            return false;
+        int64_t before = i > 0 ? formula_when(v[i - 1], AT_OM) : 0;
+        if (i > 0 && (formula_when(v[i], AT_O1) < before - QUEUED_SLACK_NS || v[i]->t0 >= before))
+            return false;
+    }
+    return n > 1;
+}
+
+static double wait_ns(const struct request *r)
+{
+    return (double)(formula_when(r, AT_O1) - r->t0);
+}
+
+static void find_queue(struct finder *f, size_t run)
+{
+    VEC(const struct request *) all = {0};
+    for (size_t i = 0; i < f->a->runs.v[run].requests.n; i++) {
+        const struct request *r = &f->a->requests.v[f->a->runs.v[run].requests.v[i]];
+        if (r->group >= 0)
+            VEC_PUSH(&all, r);
+    }
+    if (all.n > 0)
+        qsort(all.v, all.n, sizeof *all.v, by_group);
+    size_t groups = 0, serial = 0, cited = 0;
+    double later = 0;
+    for (size_t i = 0, end; i < all.n; i = end) {
+        for (end = i + 1; end < all.n && all.v[end]->group == all.v[i]->group;)
+            end++;
+        groups += end - i > 1;
+        if (!queued(all.v + i, end - i))
+            continue;
+        cited = serial++ == 0 ? i : cited;
+        later += wait_ns(all.v[end - 1]) / fmax(1, wait_ns(all.v[i])) - 1;
+    }
+    if (serial * 2 > groups) {
+        struct finding *x =
+            add(f, "server.serial-queue", SEVERITY_INFO,
+                "Requests sent together were served one after the other",
+                audit_printf(f->a,
+                             "In %zu of %zu groups released together, each answer began only when "
+                             "the one before it had ended: concurrency buys nothing here, and "
+                             "the wait is in the time to first text.",
+                             serial, groups));
+        x->run = run + 1;
+        affects(x, "ttft", 100 * later / (double)serial);
+        cite_text(x, all.v[cited]);
+        cite_text(x, all.v[cited + 1]);
+    }
+    VEC_FREE(&all);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+void findings_find(struct audit *a, const struct audit_options *o)
+{
+    double *bounds = formula_rate_bounds(a, o);
+    for (size_t i = 0; i < a->traces.n; i++) {
+        struct finder f = {a, o, i, bounds};
+        find_damage(&f, &a->traces.v[i]);
+        find_losses(&f, &a->traces.v[i]);
+        find_clock(&f, &a->traces.v[i]);
+        find_unreadable(&f, &a->traces.v[i]);
+        find_failures(&f);
+        find_streams(&f);
+        for (size_t run = 0; run < a->runs.n; run++) {
+            if (a->runs.v[run].trace == i)
+                find_queue(&f, run);
+        }
+    }
+    free(bounds);
+}

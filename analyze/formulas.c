@@ -1,0 +1,463 @@
+/* Formulas applied: marks and counts of requests to estimates, estimates to one figure.
+ * Definitions and gates: the metric table of the README. */
+#include "analyze/formulas.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/metrics.h"
+#include "analyze/stat.h"
+#include "traces/base/clock.h"
+#include "traces/base/mem.h"
+
+const char *const stat_names[STATS] = {"value", "p50", "mean", "p90", "p95",
+                                       "p99",   "min", "max",  "sum"};
+
+#define PER_REQUEST(text, shape, count, from, to)                                                  \
+    {                                                                                              \
+        text, shape, count, from, to, false, NULL                                                  \
+    }
+#define OF_RUN(text, shape, count, from, to)                                                       \
+    {                                                                                              \
+        text, shape, count, from, to, true, NULL                                                   \
+    }
+#define FUNCTION(text, fn)                                                                         \
+    {                                                                                              \
+        text, SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true, fn                                  \
+    }
+
+static const char no_marks[] = "a time that it needs was not seen";
+static const char no_tokens[] = "the server stated no token count";
+
+const struct definition definitions[DEFINITIONS] = {
+    [D_TTFB] = {"ttfb", PER_REQUEST("h-t0_end", SHAPE_TIME, COUNT_NONE, AT_T0_END, AT_H), M_TTFB,
+                no_marks},
+    [D_TTFR] = {"ttfr", PER_REQUEST("c_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_C1), M_TTFR,
+                no_marks},
+    [D_TTFT] = {"ttft", PER_REQUEST("o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1), M_TTFT,
+                no_marks},
+    [D_TTST] = {"ttst", PER_REQUEST("o_2-o_1", SHAPE_TIME, COUNT_NONE, AT_O1, AT_O2), -1, no_marks},
+    [D_E2EL] = {"e2el", PER_REQUEST("o_M-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_OM), M_E2EL,
+                no_marks},
+    [D_STREAM_END] = {"stream_end", PER_REQUEST("z-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_Z),
+                      M_STREAM_END, no_marks},
+    [D_DECODE_WINDOW] = {"decode_window",
+                         PER_REQUEST("o_M-o_1", SHAPE_TIME, COUNT_NONE, AT_O1, AT_OM),
+                         M_DECODE_WINDOW, no_marks},
+    [D_TPOT] = {"tpot", PER_REQUEST("(o_M-o_1)/(N-n_1)", SHAPE_PER, COUNT_N_LESS_N1, AT_O1, AT_OM),
+                M_TPOT, no_tokens},
+    [D_NTPOT] = {"ntpot", PER_REQUEST("(o_M-t0)/N", SHAPE_PER, COUNT_N, AT_T0, AT_OM),
+                 M_E2E_OUTPUT_TPS, no_tokens},
+    [D_ICL] = {"icl", FUNCTION("o_k-o_(k-1)", formula_icl), -1,
+               "no request has enough output events in enough separate reads"},
+    [D_OUTPUT_TPS_USER] = {"output_tps_user",
+                           PER_REQUEST("(N-n_1)/(o_M-o_1)", SHAPE_RATE, COUNT_N_LESS_N1, AT_O1,
+                                       AT_OM),
+                           M_OUTPUT_TPS_USER, no_tokens},
+    [D_E2E_OUTPUT_TPS] = {"e2e_output_tps",
+                          PER_REQUEST("N/(o_M-t0)", SHAPE_RATE, COUNT_N, AT_T0, AT_OM),
+                          M_E2E_OUTPUT_TPS, no_tokens},
+    [D_PROMPT_TPS] = {"(P-K)/ttft",
+                      PER_REQUEST("(P-K)/(o_1-t0)", SHAPE_RATE, COUNT_P_UNCACHED, AT_T0, AT_O1), -1,
+                      "the server stated no prompt tokens"},
+    [D_PROMPT_TPS_ALL] = {"P/ttft", PER_REQUEST("P/(o_1-t0)", SHAPE_RATE, COUNT_P, AT_T0, AT_O1),
+                          -1, "the server stated no prompt tokens"},
+    [D_INPUT_TOKENS] = {"input_tokens", PER_REQUEST("P", SHAPE_COUNT, COUNT_P, AT_NONE, AT_NONE),
+                        -1, "the server stated no prompt tokens"},
+    [D_OUTPUT_TOKENS] = {"output_tokens", PER_REQUEST("N", SHAPE_COUNT, COUNT_N, AT_NONE, AT_NONE),
+                         -1, no_tokens},
+    [D_OUTPUT_TPS] = {"output_tps",
+                      OF_RUN("sum(N)/(max z-min t0)", SHAPE_RATE, COUNT_N, AT_T0, AT_END), -1,
+                      no_tokens},
+    [D_REQUEST_TPS] = {"request_tps",
+                       OF_RUN("S/(max z-min t0)", SHAPE_RATE, COUNT_NONE, AT_T0, AT_END), -1,
+                       "no request succeeded"},
+    [D_PEAK_THROUGHPUT] =
+        {"peak_throughput",
+         FUNCTION("most tokens that came within any second", formula_peak_throughput), -1,
+         "no second of the run has output tokens, as far as the server stated any"},
+    [D_CONCURRENCY_AVG] = {"concurrency_avg", FUNCTION("sum(end-t0)/T", formula_concurrency_avg),
+                           -1, "there is no request"},
+    [D_CONCURRENCY_PEAK] = {"concurrency_peak",
+                            FUNCTION("max requests in flight", formula_concurrency_peak), -1,
+                            "there is no request"},
+    [D_RELEASE_SKEW] = {"release_skew", FUNCTION("max t0-min t0 of a group", formula_release_skew),
+                        -1, "no requests were released together"},
+    [D_SPEEDUP] = {"speedup", FUNCTION("rate of a group / rate alone", formula_speedup), -1,
+                   "it needs requests released together and the same prompts sent alone"},
+    [D_REQUESTS] = {"requests", FUNCTION("A", formula_requests), -1, "there is no request"},
+    [D_SUCCESSES] = {"successful requests", FUNCTION("S", formula_successes), -1,
+                     "there is no request"},
+    [D_FAILED] = {"failed", FUNCTION("A-S", formula_failed), -1, "there is no request"},
+    [D_MEMORY] = {"memory", FUNCTION("peak of the server's resident memory", formula_memory), -1,
+                  "the trace has no memory samples"},
+};
+
+void estimates_free(struct estimates *e)
+{
+    VEC_FREE(&e->all);
+    free(e->value);
+    free(e->lo);
+    free(e->hi);
+    e->value = e->lo = e->hi = NULL;
+}
+
+bool formula_counts(const struct scope *s, const struct request *r)
+{
+    return s->one ? r->dialect != NULL : metrics_request_counts(r);
+}
+
+static double known(int64_t n)
+{
+    return n < 0 ? NAN : (double)n;
+}
+
+static double less(int64_t n, int64_t m)
+{
+    return n < 0 || n <= m ? NAN : (double)(n - m);
+}
+
+static double stated_sum(const struct request *r)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->out.n; i++) {
+        if (r->out.v[i].stated < 0)
+            return NAN;
+        sum += r->out.v[i].stated;
+    }
+    return r->out.n > 0 ? sum : NAN;
+}
+
+double formula_count(const struct request *r, enum count c)
+{
+    int64_t n = request_tokens(r), p = r->usage.prompt;
+    int64_t events = (int64_t)r->out.n;
+    switch (c) {
+    case COUNT_NONE:
+        return 1;
+    case COUNT_N:
+        return known(n);
+    case COUNT_N_LESS_1:
+        return less(n, 1);
+    case COUNT_N_LESS_N1:
+        return less(n, metrics_n1(r));
+    case COUNT_EVENTS:
+        return events > 0 ? (double)events : NAN;
+    case COUNT_EVENTS_LESS_1:
+        return less(events, 1);
+    case COUNT_P:
+        return known(p);
+    case COUNT_P_UNCACHED:
+        return p < 0 ? NAN : less(p, r->usage.cached > 0 ? r->usage.cached : 0);
+    case COUNT_P_AND_N:
+        return p < 0 || n < 0 ? NAN : (double)(p + n);
+    case COUNT_BYTES:
+        return r->text_bytes > 0 ? (double)r->text_bytes : NAN;
+    case COUNT_ASKED:
+        return r->asked.max_tokens > 0 ? (double)r->asked.max_tokens : NAN;
+    case COUNT_STATED_SUM:
+        return stated_sum(r);
+    }
+    return NAN;
+}
+
+int64_t formula_when(const struct request *r, enum when w)
+{
+    size_t m = r->out.n;
+    switch (w) {
+    case AT_NONE:
+        return -1;
+    case AT_T0:
+        return r->t0;
+    case AT_T0_END:
+        return r->t0_end;
+    case AT_H:
+        return r->h;
+    case AT_HEAD:
+        return r->head_end;
+    case AT_ROLE:
+        return r->role_ns;
+    case AT_C1:
+        return r->c1;
+    case AT_O1:
+        return m > 0 ? r->out.v[0].t_ns : -1;
+    case AT_O2:
+        return m > 1 ? r->out.v[1].t_ns : -1;
+    case AT_OM:
+        return m > 0 ? r->out.v[m - 1].t_ns : -1;
+    case AT_DONE:
+        return r->done_ns;
+    case AT_Z:
+        return r->z;
+    case AT_END:
+        return r->z >= 0 ? r->z : r->t_end;
+    }
+    return -1;
+}
+
+struct interval formula_span(const struct scope *s, int64_t from_ns, int64_t to_ns)
+{
+    double d = (double)(to_ns - from_ns) / NS_PER_S;
+    return interval_around(d, (double)s->o->vantage_ns / NS_PER_S);
+}
+
+/* A count as it may be meant: a client does not see reads, and takes the first event for one token.
+ */
+static struct interval count_range(const struct request *r, enum count c)
+{
+    double n = formula_count(r, c);
+    if (c == COUNT_N_LESS_N1 && r->n1 < 0)
+        return (struct interval){n, formula_count(r, COUNT_N_LESS_1)};
+    return interval_exact(n);
+}
+
+/* One estimate of count n over a span; false if there is no such figure. */
+static bool estimate(const struct scope *s, const struct formula *f, struct interval n,
+                     int64_t from, int64_t to, struct estimate *e)
+{
+    if (!interval_known(n))
+        return false;
+    if (f->shape == SHAPE_COUNT) {
+        e->value = n.lo;
+        e->interval = n;
+        return true;
+    }
+    if (from < 0 || to < 0)
+        return false;
+    double d = (double)(to - from) / NS_PER_S;
+    struct interval span = formula_span(s, from, to);
+    if (f->shape == SHAPE_TIME) {
+        e->value = d;
+        e->interval = span;
+        return true;
+    }
+    if (n.lo <= 0 || d < 0)
+        return false;
+    span.lo = fmax(span.lo, 0);
+    e->value = d > 0 ? n.lo / d : INFINITY;
+    e->interval = interval_div(n, span);
+    if (f->shape == SHAPE_PER) {
+        e->value = d / n.lo;
+        e->interval = (struct interval){span.lo / n.hi, span.hi / n.lo};
+    }
+    return interval_known(e->interval);
+}
+
+static void apply_to_requests(const struct formula *f, const struct scope *s, sign_fn *sign,
+                              struct estimates *out)
+{
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &s->a->requests.v[s->requests.v[i]];
+        struct estimate e = {.request = r};
+        if (!formula_counts(s, r) ||
+            !estimate(s, f, count_range(r, f->count), formula_when(r, f->from),
+                      formula_when(r, f->to), &e))
+            continue;
+        e.sign = sign != NULL && sign(s, r);
+        VEC_PUSH(&out->all, e);
+    }
+}
+
+/* Counts of the requests that succeeded; times of all that were tried. */
+static void apply_to_run(const struct formula *f, const struct scope *s, sign_fn *sign,
+                         struct estimates *out)
+{
+    double n = 0;
+    int64_t from = -1, to = -1;
+    size_t counted = 0, signs = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &s->a->requests.v[s->requests.v[i]];
+        int64_t begin = formula_when(r, f->from), end = formula_when(r, f->to);
+        if (begin >= 0 && (from < 0 || begin < from))
+            from = begin;
+        if (end > to)
+            to = end;
+        if (!formula_counts(s, r))
+            continue;
+        n += formula_count(r, f->count);
+        counted++;
+        signs += sign != NULL && sign(s, r);
+    }
+    struct estimate e = {.sign = signs * 2 > counted};
+    if (counted > 0 && estimate(s, f, interval_exact(n), from, to, &e))
+        VEC_PUSH(&out->all, e);
+}
+
+void formula_apply(const struct formula *f, const struct scope *s, sign_fn *sign,
+                   struct estimates *out)
+{
+    if (f->fn != NULL)
+        f->fn(s, out);
+    else if (f->of_run)
+        apply_to_run(f, s, sign, out);
+    else
+        apply_to_requests(f, s, sign, out);
+}
+
+void estimates_invert(struct estimates *e)
+{
+    for (size_t i = 0; i < e->all.n; i++) {
+        struct estimate *x = &e->all.v[i];
+        x->value = 1 / x->value;
+        x->interval = (struct interval){1 / x->interval.hi, 1 / x->interval.lo};
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct estimate *x = a, *y = b;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+/* One statistic of sorted values; NAN for STAT_VALUE of several. */
+static double stat_of(const double *sorted, size_t n, enum stat stat)
+{
+    static const double quantile[STATS] = {[STAT_P50] = 0.5,  [STAT_P90] = 0.9, [STAT_P95] = 0.95,
+                                           [STAT_P99] = 0.99, [STAT_MIN] = 0,   [STAT_MAX] = 1};
+    if (n == 1)
+        return sorted[0];
+    switch (stat) {
+    case STAT_VALUE:
+    case STATS:
+        return NAN;
+    case STAT_MEAN:
+        return stat_mean(sorted, n);
+    case STAT_SUM:
+        return stat_mean(sorted, n) * (double)n;
+    case STAT_MIN:
+        return sorted[0];
+    case STAT_MAX:
+        return sorted[n - 1];
+    default:
+        return stat_quantile(sorted, n, quantile[stat]);
+    }
+}
+
+/* Stands for an infinite bound where statistics interpolate: what it touches is infinite again. */
+#define ENDLESS 1e300
+
+static double stat_endless(const double *sorted, size_t n, enum stat stat)
+{
+    double x = stat_of(sorted, n, stat);
+    return x > ENDLESS / 1e10 ? INFINITY : x;
+}
+
+/* The one that a figure of all rests on: nearest in value; of mean and sum, whether most have the
+ * sign. */
+static void attribute(const struct estimate *v, size_t n, enum stat stat, struct estimate *out)
+{
+    size_t best = 0, signs = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (fabs(v[i].value - out->value) < fabs(v[best].value - out->value))
+            best = i;
+        signs += v[i].sign;
+    }
+    if (stat == STAT_MAX || isinf(out->value))
+        best = n - 1;
+    out->request = v[best].request;
+    out->sign = stat == STAT_MEAN || stat == STAT_SUM ? signs * 2 > n : v[best].sign;
+}
+
+void estimates_sort(struct estimates *e)
+{
+    size_t n = e->all.n;
+    if (n == 0)
+        return;
+    qsort(e->all.v, n, sizeof *e->all.v, by_value);
+    e->value = mem_array(n, sizeof *e->value);
+    e->lo = mem_array(n, sizeof *e->lo);
+    e->hi = mem_array(n, sizeof *e->hi);
+    for (size_t i = 0; i < n; i++) {
+        e->value[i] = fmin(e->all.v[i].value, ENDLESS);
+        e->lo[i] = fmin(e->all.v[i].interval.lo, ENDLESS);
+        e->hi[i] = fmin(e->all.v[i].interval.hi, ENDLESS);
+    }
+    stat_sort(e->lo, n);
+    stat_sort(e->hi, n);
+}
+
+bool estimates_stat(const struct estimates *e, enum stat stat, struct estimate *out)
+{
+    size_t n = e->all.n;
+    if (n == 0 || (stat == STAT_VALUE && n > 1))
+        return false;
+    out->value = stat_endless(e->value, n, stat);
+    out->interval.lo = stat_endless(e->lo, n, stat);
+    out->interval.hi = stat_endless(e->hi, n, stat);
+    attribute(e->all.v, n, stat, out);
+    return true;
+}
+
+static bool gated(const struct definition *d, const struct request *r)
+{
+    return d->gate >= 0 && r->metrics[d->gate].grade == GRADE_NOT_MEASURABLE;
+}
+
+void definition_apply(const struct definition *d, const struct scope *s, struct estimates *out)
+{
+    size_t before = out->all.n;
+    formula_apply(&d->formula, s, NULL, out);
+    size_t kept = before;
+    for (size_t i = before; i < out->all.n; i++) {
+        const struct request *r = out->all.v[i].request;
+        if (r == NULL || !gated(d, r))
+            out->all.v[kept++] = out->all.v[i];
+    }
+    out->all.n = kept;
+}
+
+const char *definition_missing(const struct definition *d, const struct scope *s)
+{
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &s->a->requests.v[s->requests.v[i]];
+        if (gated(d, r) && r->metrics[d->gate].reason != NULL)
+            return r->metrics[d->gate].reason;
+    }
+    return d->missing;
+}
+
+double *formula_rate_bounds(const struct audit *a, const struct audit_options *o)
+{
+    double *bounds = mem_array(a->traces.n + 1, sizeof *bounds);
+    for (size_t i = 0; i < a->requests.n && o->max_rate <= 0; i++) {
+        const struct request *r = &a->requests.v[i];
+        static const enum request_metric rates[] = {M_OUTPUT_TPS_USER, M_E2E_OUTPUT_TPS};
+        for (size_t k = 0; k < 2; k++) {
+            const struct value *v = &r->metrics[rates[k]];
+            if (v->grade != GRADE_NOT_MEASURABLE && isfinite(v->v) && v->v > bounds[r->trace])
+                bounds[r->trace] = v->v;
+        }
+    }
+    for (size_t i = 0; i < a->traces.n; i++)
+        bounds[i] = o->max_rate > 0 ? o->max_rate
+                                    : fmax(COLLECT_RATE_MARGIN * bounds[i], COLLECT_RATE_FLOOR);
+    return bounds;
+}
+
+/* May the network, and not the server, have held the text together? After a filled hole one packet
+ * releases all that waited behind it. */
+static bool network_held(const struct scope *s, const struct request *r)
+{
+    bool filled = s->a->traces.v[r->trace].totals.tcp.retransmissions > 0;
+    return r->damaged || (filled && metrics_request_reads(r) == 1);
+}
+
+bool formula_collected(const struct scope *s, const struct request *r)
+{
+    size_t m = r->out.n;
+    if (m <= COLLECT_EVENTS || network_held(s, r))
+        return false;
+    double n = request_tokens(r) >= 0 ? (double)request_tokens(r) : (double)m;
+    int64_t t0 = r->t0, o1 = r->out.v[0].t_ns, om = r->out.v[m - 1].t_ns;
+    double whole = (double)(om - t0);
+    if (whole <= 0 || (double)(o1 - t0) <= COLLECT_SILENCE * whole)
+        return false;
+    double tail_ns = fmax(COLLECT_TAIL_NS, COLLECT_TAIL_SHARE * whole);
+    uint64_t tail_bytes = 0;
+    for (size_t i = m; i-- > 0 && (double)(om - r->out.v[i].t_ns) <= tail_ns;)
+        tail_bytes += r->out.v[i].bytes;
+    if ((double)tail_bytes <= COLLECT_TAIL * (double)r->text_bytes)
+        return false;
+    return n / formula_span(s, o1, om).hi > s->rate_bounds[r->trace];
+}

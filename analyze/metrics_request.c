@@ -1,0 +1,191 @@
+/* The figures of one request, and the gates that withhold a rate the bytes cannot support.
+ * Definitions: the metric table of the README. Every reason names the figures that were found. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analyze/metrics.h"
+#include "traces/base/clock.h"
+#include "traces/base/units.h"
+
+const struct request_metric_info request_metrics[REQUEST_METRICS] = {
+    [M_TTFB] = {"ttfb", "s", "h - t0_end"},
+    [M_TTFR] = {"ttfr", "s", "c_1 - t0"},
+    [M_TTFT] = {"ttft", "s", "o_1 - t0"},
+    [M_E2EL] = {"e2el", "s", "o_M - t0"},
+    [M_STREAM_END] = {"stream_end", "s", "z - t0"},
+    [M_DECODE_WINDOW] = {"decode_window", "s", "o_M - o_1"},
+    [M_TPOT] = {"tpot", "s", "(o_M - o_1) / (N - n_1)"},
+    [M_OUTPUT_TPS_USER] = {"output_tps_user", "tok/s", "(N - n_1) / (o_M - o_1)"},
+    [M_E2E_OUTPUT_TPS] = {"e2e_output_tps", "tok/s", "N / (o_M - t0)"},
+    [M_STATED_TPS] = {"stated_tps", "tok/s", "as the server stated"},
+};
+
+bool metrics_request_counts(const struct request *r)
+{
+    return r->outcome == OUTCOME_SUCCESS && !r->damaged && !r->warmup;
+}
+
+size_t metrics_request_reads(const struct request *r)
+{
+    size_t reads = 0;
+    for (size_t i = 0; i < r->out.n; i++)
+        reads += i == 0 || r->out.v[i].packet != r->out.v[i - 1].packet;
+    return reads;
+}
+
+static struct value withheld(const char *reason)
+{
+    return (struct value){0, GRADE_NOT_MEASURABLE, reason};
+}
+
+/* From a to b; -1 is a time that was not seen. */
+static struct value latency(int64_t from_ns, int64_t to_ns, const char *why_not)
+{
+    if (from_ns < 0 || to_ns < 0)
+        return withheld(why_not);
+    return (struct value){(double)(to_ns - from_ns) / NS_PER_S, GRADE_WIRE, NULL};
+}
+
+/* Why a request has no answer, in words; NULL if it was a success. */
+static const char *failure(struct audit *a, const struct request *r)
+{
+    switch (r->outcome) {
+    case OUTCOME_SUCCESS:
+        return NULL;
+    case OUTCOME_HTTP_ERROR:
+        return audit_printf(a, "the request failed: HTTP %d", r->status);
+    case OUTCOME_ERROR_EVENT:
+        return "the request failed: an error inside the reply";
+    case OUTCOME_CUT_SHORT:
+        return "the reply was cut short";
+    case OUTCOME_NO_FINISH:
+        return "the reply ended without a finish reason";
+    case OUTCOME_OPEN:
+        return "the trace ended before the reply did";
+    case OUTCOME_NO_RESPONSE:
+        return "no response came";
+    case OUTCOME_NOT_LLM:
+        return "no LLM request";
+    }
+    return NULL;
+}
+
+static const char *window_too_short(struct audit *a, const struct request *r, int64_t window_ns,
+                                    const struct audit_options *o)
+{
+    char found[32], needed[32], whole[32];
+    units_duration(window_ns, found);
+    if (window_ns < o->gate_window_ns)
+        return audit_printf(a, "all %zu output events arrived within %s; %s are needed", r->out.n,
+                            found, units_duration(o->gate_window_ns, needed));
+    int64_t e2el = r->out.v[r->out.n - 1].t_ns - r->t0;
+    double share = (double)window_ns / (double)e2el;
+    if (e2el > 0 && share >= o->gate_share)
+        return NULL;
+    return audit_printf(a,
+                        "the output arrived in %s, %.2g %% of the request's %s; %g %% are needed",
+                        found, 100 * share, units_duration(e2el, whole), 100 * o->gate_share);
+}
+
+/* The gates of a decode rate: why it is withheld, or NULL. n1 is what N is reduced by. */
+static const char *closed_gate(struct audit *a, const struct request *r, int64_t n1,
+                               const struct audit_options *o)
+{
+    int64_t tokens = request_tokens(r);
+    size_t reads = metrics_request_reads(r);
+    if (r->out.n == 0)
+        return "no output event";
+    if (tokens < 0)
+        return "no token count was stated";
+    if (!r->stream_reply)
+        return "the reply is one document: all its text arrived at once";
+    if (reads < (size_t)o->gate_reads)
+        return audit_printf(a, "%zu output event%s arrived in %zu read%s; %" PRId64 " are needed",
+                            r->out.n, r->out.n == 1 ? "" : "s", reads, reads == 1 ? "" : "s",
+                            o->gate_reads);
+    if (r->out.n < (size_t)o->gate_events)
+        return audit_printf(a, "%zu output events; %" PRId64 " are needed", r->out.n,
+                            o->gate_events);
+    if (tokens < o->gate_tokens)
+        return audit_printf(a, "%" PRId64 " tokens; %" PRId64 " are needed", tokens,
+                            o->gate_tokens);
+    const char *reason = window_too_short(a, r, r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns, o);
+    if (reason == NULL && tokens <= n1)
+        return audit_printf(a, "all %" PRId64 " tokens were readable with the first output event",
+                            tokens);
+    return reason;
+}
+
+int64_t metrics_n1(const struct request *r)
+{
+    if (r->n1 >= 0)
+        return r->n1;
+    int64_t n = 0;
+    while ((size_t)n < r->out.n && r->out.v[n].packet == r->out.v[0].packet)
+        n++;
+    return n > 0 ? n : 1;
+}
+
+static void decode_rate(struct audit *a, struct request *r, const char *failed,
+                        const struct audit_options *o)
+{
+    int64_t n1 = metrics_n1(r);
+    const char *reason = failed != NULL ? failed : closed_gate(a, r, n1, o);
+    if (reason != NULL) {
+        r->metrics[M_TPOT] = r->metrics[M_OUTPUT_TPS_USER] = withheld(reason);
+        return;
+    }
+    const char *rests_on =
+        r->n1 >= 0 ? NULL
+        : n1 == 1
+            ? "n_1 assumed to be 1"
+            : audit_printf(a, "n_1 assumed to be %" PRId64 ", the events of the first read", n1);
+    double window = r->metrics[M_DECODE_WINDOW].v;
+    double tokens = (double)(request_tokens(r) - n1);
+    r->metrics[M_TPOT] = (struct value){window / tokens, GRADE_WIRE_STATED, rests_on};
+    r->metrics[M_OUTPUT_TPS_USER] = (struct value){tokens / window, GRADE_WIRE_STATED, rests_on};
+}
+
+static struct value whole_rate(const struct request *r, const char *failed)
+{
+    int64_t tokens = request_tokens(r);
+    if (failed != NULL)
+        return withheld(failed);
+    if (r->out.n == 0)
+        return withheld("no output event");
+    if (tokens < 0)
+        return withheld("no token count was stated");
+    if (r->metrics[M_E2EL].v <= 0)
+        return withheld("the output was there before the request");
+    return (struct value){(double)tokens / r->metrics[M_E2EL].v, GRADE_WIRE_STATED, NULL};
+}
+
+static void measure(struct audit *a, struct request *r, const struct audit_options *o)
+{
+    const char *failed = failure(a, r);
+    const char *no_output = failed != NULL ? failed : "no output event";
+    int64_t first = r->out.n > 0 ? r->out.v[0].t_ns : -1;
+    int64_t last = r->out.n > 0 ? r->out.v[r->out.n - 1].t_ns : -1;
+    struct value *m = r->metrics;
+    m[M_TTFB] = latency(r->t0_end, r->h,
+                        r->h < 0 ? "no response came" : "the end of the request was not seen");
+    m[M_TTFR] = latency(r->t0, r->c1, failed != NULL ? failed : "no event");
+    m[M_TTFT] = latency(r->t0, first, no_output);
+    m[M_E2EL] = latency(r->t0, last, no_output);
+    m[M_STREAM_END] =
+        latency(r->t0, r->z, failed != NULL ? failed : "the end of the reply was not seen");
+    m[M_DECODE_WINDOW] = latency(first, last, no_output);
+    if (failed == NULL && r->damaged)
+        failed = "bytes of this request were not captured";
+    decode_rate(a, r, failed, o);
+    m[M_E2E_OUTPUT_TPS] = whole_rate(r, failed);
+    double stated = r->timings.predicted_per_second;
+    m[M_STATED_TPS] = isfinite(stated) && stated > 0 ? (struct value){stated, GRADE_STATED, NULL}
+                                                     : withheld("the server stated no rate");
+}
+
+void metrics_request_all(struct audit *a, const struct audit_options *o)
+{
+    for (size_t i = 0; i < a->requests.n; i++)
+        measure(a, &a->requests.v[i], o);
+}

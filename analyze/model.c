@@ -1,0 +1,163 @@
+/* The analysis as a whole: defaults, names, lifetime. */
+#include "analyze/model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "traces/base/clock.h"
+
+const struct audit_options audit_defaults = {
+    .gate_events = 3,
+    .gate_reads = 3,
+    .gate_tokens = 8,
+    .gate_window_ns = 50 * (int64_t)NS_PER_MS,
+    .gate_share = 0.05,
+    .tolerance = 0.01,
+    .vantage_ns = NS_PER_MS,
+    .group_ns = 50 * (int64_t)NS_PER_MS,
+};
+
+static void free_traces(struct audit *a)
+{
+    for (size_t i = 0; i < a->traces.n; i++) {
+        VEC_FREE(&a->traces.v[i].ledger);
+        VEC_FREE(&a->traces.v[i].sys);
+    }
+    VEC_FREE(&a->traces);
+}
+
+static void free_requests(struct audit *a)
+{
+    for (size_t i = 0; i < a->requests.n; i++) {
+        VEC_FREE(&a->requests.v[i].out);
+        VEC_FREE(&a->requests.v[i].anomalies);
+    }
+    VEC_FREE(&a->requests);
+}
+
+static void free_judgements(struct audit *a)
+{
+    for (size_t i = 0; i < a->findings.n; i++) {
+        VEC_FREE(&a->findings.v[i].effects);
+        VEC_FREE(&a->findings.v[i].evidence);
+    }
+    VEC_FREE(&a->findings);
+    for (size_t i = 0; i < a->claims.n; i++) {
+        VEC_FREE(&a->claims.v[i].causes);
+        VEC_FREE(&a->claims.v[i].evidence);
+    }
+    VEC_FREE(&a->claims);
+}
+
+void audit_free(struct audit *a)
+{
+    free_traces(a);
+    for (size_t i = 0; i < a->runs.n; i++)
+        VEC_FREE(&a->runs.v[i].requests);
+    VEC_FREE(&a->runs);
+    free_requests(a);
+    VEC_FREE(&a->metrics);
+    free_judgements(a);
+    arena_free(&a->texts);
+}
+
+const char *audit_printf(struct audit *a, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    return arena_text(&a->texts, (struct slice){text, len});
+}
+
+bool model_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+const char *outcome_name(enum outcome o)
+{
+    static const char *const names[] = {
+        [OUTCOME_SUCCESS] = "success",         [OUTCOME_HTTP_ERROR] = "http-error",
+        [OUTCOME_ERROR_EVENT] = "error-event", [OUTCOME_CUT_SHORT] = "cut-short",
+        [OUTCOME_NO_FINISH] = "no-finish",     [OUTCOME_OPEN] = "open",
+        [OUTCOME_NO_RESPONSE] = "no-response", [OUTCOME_NOT_LLM] = "not-llm",
+    };
+    return names[o];
+}
+
+const char *grade_name(enum grade g)
+{
+    static const char *const names[] = {
+        [GRADE_WIRE] = "wire",
+        [GRADE_WIRE_STATED] = "wire+stated",
+        [GRADE_STATED] = "stated",
+        [GRADE_NOT_MEASURABLE] = "not-measurable",
+    };
+    return names[g];
+}
+
+const char *severity_name(enum severity s)
+{
+    static const char *const names[] = {
+        [SEVERITY_FAIL] = "fail",
+        [SEVERITY_WARN] = "warn",
+        [SEVERITY_INFO] = "info",
+    };
+    return names[s];
+}
+
+const char *verdict_name(enum verdict v)
+{
+    static const char *const names[] = {
+        [VERDICT_CONFIRMED] = "confirmed",
+        [VERDICT_DIFFERS] = "differs",
+        [VERDICT_IMPOSSIBLE] = "impossible",
+        [VERDICT_NOT_MEASURABLE] = "not-measurable",
+    };
+    return names[v];
+}
+
+int64_t request_tokens(const struct request *r)
+{
+    /* No reply has more; sums of such counts stay in range. */
+    return r->usage.completion >= 0 && r->usage.completion <= INT32_MAX ? r->usage.completion : -1;
+}
+
+int64_t trace_drops(const struct trace_info *t)
+{
+    const struct pipeline_totals *p = &t->totals;
+    if (t->vantage != NULL && strcmp(t->vantage, "socket") == 0)
+        return 0;
+    if (p->counted_dropped == UINT64_MAX)
+        return -1;
+    return (int64_t)(p->counted_dropped +
+                     (p->counted_if_dropped == UINT64_MAX ? 0 : p->counted_if_dropped));
+}
+
+bool model_same_server(const struct audit *a, const struct request *x, const struct request *y)
+{
+    const char *lx = a->traces.v[x->trace].label, *ly = a->traces.v[y->trace].label;
+    if (lx != NULL || ly != NULL)
+        return model_same_text(lx, ly);
+    return model_same_text(x->server, y->server) && model_same_text(x->model, y->model);
+}
+
+const char *run_server_name(const struct audit *a, const struct run *run)
+{
+    const struct trace_info *t = &a->traces.v[run->trace];
+    if (t->label != NULL)
+        return t->label;
+    return t->simulated != NULL ? t->simulated : run->server;
+}
+
+bool trace_complete(const struct trace_info *t)
+{
+    bool closed = t->closed || t->vantage == NULL; /* others do not close */
+    bool whole = closed && !t->health.truncated && t->health.damaged_members == 0 &&
+                 t->health.bad_blocks == 0;
+    return whole && trace_drops(t) <= 0 && t->totals.snapped == 0 && t->totals.tcp.gap_bytes == 0;
+}

@@ -1,0 +1,273 @@
+/* What one analysis holds: traces, their runs, their requests, the figures, the claims. Filled by
+ * load, runs, metrics, claims, findings in this order; rendered by report_*. Owned by struct audit,
+ * freed by audit_free.
+ *
+ * Times are ns since the Unix epoch as the trace stamped them; -1 = did not happen or was not seen.
+ * Names and symbols follow the metric table of the README. */
+#ifndef ANALYZE_MODEL_H
+#define ANALYZE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "traces/base/arena.h"
+#include "traces/base/err.h"
+#include "traces/base/vec.h"
+#include "traces/dialects/dialect.h"
+#include "traces/ledger.h"
+#include "traces/pipeline.h"
+#include "traces/reader.h"
+
+/* An event that carries generated text. */
+struct output_event {
+    int64_t t_ns;    /* its last byte became readable */
+    uint64_t packet; /* frame that released that byte: events of one frame arrived together */
+    uint32_t bytes;  /* of generated text */
+    int32_t stated;  /* completion tokens stated up to and with this event; -1: not stated */
+};
+
+/* A place on the wire that a person can look up. */
+struct evidence {
+    size_t trace;    /* index in audit.traces */
+    uint64_t packet; /* frame number as Wireshark shows it */
+    uint64_t conn;
+    bool response;   /* direction */
+    uint64_t offset; /* in that direction's byte stream */
+    int64_t t_ns;
+    const char *what; /* "first output event" */
+};
+
+enum outcome {
+    OUTCOME_SUCCESS,
+    OUTCOME_HTTP_ERROR,  /* status not 2xx */
+    OUTCOME_ERROR_EVENT, /* an error inside a 200 reply */
+    OUTCOME_CUT_SHORT,   /* framing incomplete, reset, or an event cut off */
+    OUTCOME_NO_FINISH,   /* complete, but no finish was stated */
+    OUTCOME_OPEN,        /* still running when the trace ended */
+    OUTCOME_NO_RESPONSE,
+    OUTCOME_NOT_LLM /* no dialect claims it (GET /v1/models …): no figure */
+};
+
+enum grade { GRADE_WIRE, GRADE_WIRE_STATED, GRADE_STATED, GRADE_NOT_MEASURABLE };
+
+/* A figure of one request. */
+struct value {
+    double v; /* in the metric's unit (s or tok/s); meaningless if not measurable */
+    enum grade grade;
+    const char *reason; /* why not measurable, or what the figure rests on ("n_1 assumed to be 1");
+                           may be NULL */
+};
+
+/* Metrics of a request; rows of request_metrics[] in metrics.h. */
+enum request_metric {
+    M_TTFB,
+    M_TTFR,
+    M_TTFT,
+    M_E2EL,
+    M_STREAM_END,
+    M_DECODE_WINDOW,
+    M_TPOT,
+    M_OUTPUT_TPS_USER,
+    M_E2E_OUTPUT_TPS,
+    M_STATED_TPS, /* the server's own decode rate */
+    REQUEST_METRICS
+};
+
+struct request {
+    size_t id;         /* 1.. over all traces, in order of trace and t0 */
+    size_t trace, run; /* indices; run is RUN_NONE for OUTCOME_NOT_LLM */
+    uint64_t conn;
+    uint32_t nth;
+    uint16_t client_port;
+    const char *method, *path, *model, *body_sha256;
+    const char *server; /* Server field of the reply, else where it listens: "127.0.0.1:8000" */
+    const struct dialect *dialect; /* NULL: OUTCOME_NOT_LLM */
+    struct dialect_request asked;
+    int status;
+    enum outcome outcome;
+    const char *finish; /* NULL: none */
+    const char *error;  /* text of an error event or body, for people; NULL */
+    bool stream_reply;  /* the reply is an event stream */
+    bool damaged;
+    bool warmup;
+
+    int64_t t0, t0_end, h, head_end, c1, z, t_end;
+    uint64_t t0_packet, h_packet, c1_packet, z_packet;
+    uint64_t t0_offset; /* of the first byte, in the request stream */
+    uint64_t c1_offset, o1_offset,
+        om_offset;                /* of the last byte of those events, in the response stream */
+    int64_t role_ns;              /* the first role event; -1 */
+    int64_t done_ns;              /* the dialect's end mark; -1 */
+    VEC(struct output_event) out; /* o_1 … o_M */
+    uint64_t text_bytes;
+    uint32_t events, pings, comments, usage_events, truncated_events;
+    struct usage usage;            /* the last stated */
+    struct server_timings timings; /* the last stated */
+    int64_t n1;                    /* tokens readable together with o_1, if stated; -1 */
+
+    const struct ledger_entry *ledger; /* NULL: none */
+    const char *name;                  /* ledger name, or NULL */
+    int64_t group;                     /* index of its release group in its run; -1: none */
+    bool alone;                        /* no other request of the trace was in flight with it */
+    int64_t repeat;                    /* of the ledger; -1 */
+
+    struct value metrics[REQUEST_METRICS];
+    VEC(const char *) anomalies; /* ids, each once */
+};
+
+struct trace_info {
+    const char *path, *label, *vantage, *host, *server, *simulated; /* NULL = not stated */
+    struct reader_health health;
+    struct pipeline_totals totals;
+    int64_t epoch_ns;       /* of its first packet */
+    bool closed;            /* the closing block was there */
+    const char *redacted;   /* what was overwritten, as the manifest says; NULL: not stated */
+    uint64_t samples;       /* system samples in it */
+    int64_t clock_step_ns;  /* biggest step of real against monotonic time; 0 = none beyond 1 ms */
+    uint64_t unread_blocks; /* custom blocks whose JSON could not be read */
+    bool clock_known;       /* there were clock pairs to see it by */
+    VEC(struct ledger_entry) ledger;
+    VEC(struct sample_point) sys;
+};
+
+/* A system sample, as far as figures and plots need it. Bytes; -1 = not sampled. */
+struct sample_point {
+    int64_t t_ns;
+    int64_t mem_used, mem_total; /* of the host: total minus available */
+    int64_t server_rss;
+    int64_t server_cpu_ns; /* cumulative */
+};
+
+struct run {
+    size_t id, trace;
+    const char *label, *workload, *server, *model;
+    bool inferred;        /* no ledger */
+    int64_t repeat;       /* -1: all of the trace */
+    int64_t t_ns, end_ns; /* first t0; T ends at the last end of an attempt */
+    double concurrency;   /* average of requests in flight; NAN: not measurable */
+    VEC(size_t) requests; /* indices by t0, warm-up left out; empty: all was warm-up */
+};
+
+#define RUN_NONE SIZE_MAX
+
+struct interval {
+    double lo, hi;
+};
+
+/* A figure over many requests. Scope members are indices + 1; 0 = all. Units: s tok/s req/s 1. */
+struct metric {
+    const char *name, *stat, *unit;
+    double value;
+    size_t n;
+    double ci_low, ci_high; /* NAN: none */
+    enum grade grade;
+    const char *formula, *reason;
+    size_t trace, run, request;
+    const char *workload; /* NULL: all; set where a trace holds several workloads */
+};
+
+enum severity { SEVERITY_FAIL, SEVERITY_WARN, SEVERITY_INFO };
+
+struct effect {
+    const char *metric;
+    double percent;
+};
+
+struct finding {
+    const char *id, *title, *detail;
+    enum severity severity;
+    size_t trace, run, request; /* index + 1; 0 = all */
+    VEC(struct effect) effects;
+    VEC(struct evidence) evidence;
+};
+
+enum verdict { VERDICT_CONFIRMED, VERDICT_DIFFERS, VERDICT_IMPOSSIBLE, VERDICT_NOT_MEASURABLE };
+
+struct cause {
+    const char *id;      /* "P43" */
+    const char *title;   /* "Server generates first, streams afterwards" */
+    const char *formula; /* "U/(tl-tf)" */
+    double value;
+    struct interval interval;
+    bool by_sign; /* its sign is on the wire; else only the number fits */
+    const char *note;
+};
+
+struct claim {
+    const char *text;   /* as given: "rate@3=14000tok/s" */
+    const char *tool;   /* NULL */
+    const char *metric; /* name of the grammar: "rate", "ttft" … */
+    const char *stat;   /* "value", "p50" … */
+    size_t request;     /* ordinal from 1; 0: the run */
+    double claimed;     /* in the metric's base unit */
+    const char *claimed_text, *unit;
+    struct interval claimed_interval;
+
+    double recomputed;         /* NAN: not measurable */
+    const char *recomputed_as; /* which figure: "output_tps_user" */
+    struct interval interval;
+    enum verdict verdict;
+    const char *reason; /* in words */
+    VEC(struct cause) causes;
+    VEC(struct evidence) evidence;
+};
+
+struct audit {
+    struct arena texts; /* everything textual below */
+    VEC(struct trace_info) traces;
+    VEC(struct run) runs;
+    VEC(struct request) requests;
+    VEC(struct metric) metrics;
+    VEC(struct finding) findings;
+    VEC(struct claim) claims;
+};
+
+/* Thresholds; every one is an option of `tokaudit analyze`. */
+struct audit_options {
+    int64_t gate_events;    /* M >= 3 */
+    int64_t gate_reads;     /* in >= 3 reads */
+    int64_t gate_tokens;    /* N >= 8 */
+    int64_t gate_window_ns; /* decode_window >= 50 ms */
+    double gate_share;      /* decode_window >= 0.05 of e2el */
+    double tolerance;       /* of a claim: 0.01 */
+    int64_t vantage_ns;     /* allowance an end: 1 ms */
+    int64_t group_ns;       /* release groups without a ledger: 50 ms */
+    int64_t run_gap_ns;     /* 0: a trace without ledger is one run */
+    int64_t claim_trace;    /* number of the trace that claims are about; 0: all */
+    double max_rate;        /* tok/s nobody can reach; 0: none given */
+};
+
+extern const struct audit_options audit_defaults;
+
+void audit_free(struct audit *a);
+
+/* Text that lives as long as a. */
+const char *audit_printf(struct audit *a, const char *fmt, ...) TA_PRINTF(2, 3);
+
+/* Are both texts the same, or both NULL? */
+bool model_same_text(const char *a, const char *b);
+
+/* Were both sent to the same server? By the traces' labels, else by the Server field and the model.
+ */
+bool model_same_server(const struct audit *a, const struct request *x, const struct request *y);
+
+/* What a kind is called in every report. */
+const char *outcome_name(enum outcome o);
+const char *grade_name(enum grade g);
+const char *severity_name(enum severity s);
+const char *verdict_name(enum verdict v);
+
+/* Packets that the capture lost; -1: not known. Who records its own reads and writes loses none. */
+int64_t trace_drops(const struct trace_info *t);
+
+/* What the server of a run is called: the trace's label, unless that only repeats the workload;
+ * else the simulated profile, else the Server field. NULL: nothing is known. */
+const char *run_server_name(const struct audit *a, const struct run *run);
+
+/* Is all there that was on the wire: whole file, no drops known, no packet cut, no byte unseen? */
+bool trace_complete(const struct trace_info *t);
+
+/* N, the output tokens of a request and where they come from: stated by the server, else -1. */
+int64_t request_tokens(const struct request *r);
+
+#endif

@@ -1,0 +1,61 @@
+/* A claim as a question to an audit: the requests that it may be about, widest first, and the
+ * statistics in which its figure may have been published. */
+#ifndef ANALYZE_QUESTION_H
+#define ANALYZE_QUESTION_H
+
+#include "analyze/claims.h"
+#include "analyze/formulas.h"
+
+/* Scopes whose figures are taken together: one of many requests, or one scope a run. */
+struct scope_set {
+    const char *label; /* "run_single", "run 3"; NULL: all there is */
+    VEC(struct scope) scopes;
+};
+
+/* A claim with all that it may be about, widest first. */
+struct question {
+    struct audit *a;
+    const struct audit_options *o;
+    const struct claim_name *name;
+    struct interval claimed; /* widened to the tolerance */
+    enum stat stat;          /* STAT_VALUE: not stated */
+    bool one;                /* a single request */
+    VEC(struct scope_set) sets;
+};
+
+/* One answer of a formula. */
+struct reading {
+    struct estimate estimate;
+    enum stat stat;
+    const char *label; /* of the set */
+    size_t n;          /* figures that it is a statistic of */
+};
+
+/* Fills q->sets; bounds as of formula_rate_bounds. False, with c->reason, if there is nothing to
+ * ask about. */
+bool question_scopes(struct question *q, struct claim *c, const double *bounds);
+void question_done(struct question *q);
+
+/* Is stat to be tried on a set? All are for the widest, where none was stated; median and mean for
+ * parts of it. */
+bool question_tries(const struct question *q, size_t set, enum stat stat);
+
+/* The figure of a definition that stands for a set: the statistic that the claim names, else the
+ * median. */
+bool question_typical(const struct question *q, size_t set, const struct definition *d,
+                      struct reading *r);
+
+/* The same for the widest set that has it. */
+bool question_recomputed(const struct question *q, int definition, struct reading *r);
+
+/* The statistic of a set's estimates, sorted, that meets the claim; of several, the nearest. */
+bool question_fits(const struct question *q, size_t set, const struct estimates *all,
+                   struct reading *out);
+
+/* A figure of a definition that meets the claim. */
+bool question_meets(const struct question *q, const struct definition *d, struct reading *r);
+
+/* " (p50 of 8)", " (p50 of 8, run_single)", ""; lives as long as a. */
+const char *reading_text(struct audit *a, const struct reading *r);
+
+#endif

@@ -1,0 +1,357 @@
+/* Runs, release groups and the ledger join (traces/ledger.h: by local port and place on the
+ * connection). */
+#include "analyze/runs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/base/mem.h"
+
+/* The requests of one trace: a->requests.v[first .. first + n), in order of t0. */
+struct part {
+    struct audit *a;
+    const struct audit_options *o;
+    size_t trace;
+    struct request *v;
+    size_t first, n;
+    size_t first_run;
+};
+
+struct wire_place {
+    int64_t port, nth, t0;
+    struct request *r;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct wire_place *x = a, *y = b;
+    if (x->port != y->port)
+        return x->port < y->port ? -1 : 1;
+    return (x->nth > y->nth) - (x->nth < y->nth);
+}
+
+static uint64_t apart(int64_t a, int64_t b)
+{
+    return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+/* The request at the entry's place that was sent nearest to it: ports come round again in long
+ * traces. */
+static struct request *nearest(const struct wire_place *places, size_t n,
+                               const struct ledger_entry *entry)
+{
+    size_t lo = 0, hi = n;
+    struct wire_place key = {entry->local_port, entry->nth, 0, NULL};
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (by_place(&places[mid], &key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    struct request *best = NULL;
+    uint64_t best_distance = UINT64_MAX;
+    for (; lo < n && by_place(&places[lo], &key) == 0; lo++) {
+        uint64_t distance = apart(places[lo].t0, entry->sent_ns);
+        if (places[lo].r->ledger == NULL && distance < best_distance) {
+            best = places[lo].r;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+/* The ledger leaves texts empty that it does not know. */
+static const char *known(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static void attach(struct request *r, const struct ledger_entry *entry)
+{
+    r->ledger = entry;
+    r->name = known(entry->name);
+    r->repeat = entry->repeat;
+    r->warmup = entry->warmup != 0;
+}
+
+static size_t join_by_place(struct part *p)
+{
+    const struct trace_info *t = &p->a->traces.v[p->trace];
+    struct wire_place *places = mem_array(p->n + 1, sizeof *places);
+    for (size_t i = 0; i < p->n; i++) {
+        struct request *r = &p->v[i];
+        places[i] = (struct wire_place){r->client_port, r->nth, r->t0, r};
+    }
+    qsort(places, p->n, sizeof *places, by_place);
+    size_t joined = 0;
+    for (size_t i = 0; i < t->ledger.n; i++) {
+        const struct ledger_entry *entry = &t->ledger.v[i];
+        struct request *r = entry->local_port > 0 ? nearest(places, p->n, entry) : NULL;
+        if (r == NULL)
+            continue;
+        attach(r, entry);
+        joined++;
+    }
+    free(places);
+    return joined;
+}
+
+static int by_sent(const void *a, const void *b)
+{
+    const struct ledger_entry *x = *(const struct ledger_entry *const *)a;
+    const struct ledger_entry *y = *(const struct ledger_entry *const *)b;
+    return (x->sent_ns > y->sent_ns) - (x->sent_ns < y->sent_ns);
+}
+
+/* Where no port is the same (an address translated on the way), order decides, if the numbers are
+ * equal. */
+static void join_by_order(struct part *p)
+{
+    const struct trace_info *t = &p->a->traces.v[p->trace];
+    const struct ledger_entry **sent = mem_array(t->ledger.n + 1, sizeof *sent);
+    size_t n_sent = 0, n_wire = 0;
+    for (size_t i = 0; i < t->ledger.n; i++) {
+        if (t->ledger.v[i].local_port > 0)
+            sent[n_sent++] = &t->ledger.v[i];
+    }
+    for (size_t i = 0; i < p->n; i++)
+        n_wire += p->v[i].dialect != NULL;
+    qsort(sent, n_sent, sizeof *sent, by_sent);
+    if (n_sent == n_wire) {
+        for (size_t i = 0, at = 0; i < p->n; i++) {
+            if (p->v[i].dialect != NULL)
+                attach(&p->v[i], sent[at++]);
+        }
+    }
+    free(sent);
+}
+
+static size_t run_new(struct part *p, const struct request *r, const char *workload, int64_t repeat)
+{
+    struct audit *a = p->a;
+    size_t id = a->runs.n + 1;
+    VEC_PUSH(&a->runs, ((struct run){
+                           .id = id,
+                           .trace = p->trace,
+                           .label = a->traces.v[p->trace].label,
+                           .workload = workload,
+                           .server = r->server,
+                           .model = r->model,
+                           .inferred = r->ledger == NULL,
+                           .repeat = repeat,
+                           .concurrency = NAN,
+                           .t_ns = r->t0,
+                           .end_ns = r->t_end,
+                       }));
+    return a->runs.n - 1;
+}
+
+/* Requests of one workload and repeat stand together, in order of t0. */
+static int by_run(const void *a, const void *b)
+{
+    const struct request *x = *(const struct request *const *)a,
+                         *y = *(const struct request *const *)b;
+    int order = strcmp(x->ledger->workload, y->ledger->workload);
+    if (order != 0)
+        return order;
+    if (x->repeat != y->repeat)
+        return x->repeat < y->repeat ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* Runs stand in order of their first request. */
+static int by_first(const void *a, const void *b)
+{
+    const struct request *x = **(const struct request *const *const *)a;
+    const struct request *y = **(const struct request *const *const *)b;
+    return (x > y) - (x < y);
+}
+
+static bool same_run(const struct request *x, const struct request *y)
+{
+    return x->repeat == y->repeat && strcmp(x->ledger->workload, y->ledger->workload) == 0;
+}
+
+/* A run of each workload and repeat in the ledger. */
+static void make_ledger_runs(struct part *p)
+{
+    struct request **members = mem_array(p->n + 1, sizeof *members);
+    struct request ***firsts = mem_array(p->n + 1, sizeof *firsts);
+    size_t n = 0, runs = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->v[i].dialect != NULL && p->v[i].ledger != NULL)
+            members[n++] = &p->v[i];
+    }
+    qsort(members, n, sizeof *members, by_run);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || !same_run(members[i], members[i - 1]))
+            firsts[runs++] = &members[i];
+    }
+    qsort(firsts, runs, sizeof *firsts, by_first);
+    for (size_t i = 0; i < runs; i++) {
+        struct request **first = firsts[i];
+        size_t run = run_new(p, *first, known((*first)->ledger->workload), (*first)->repeat);
+        for (struct request **m = first; m < members + n && same_run(*m, *first); m++)
+            (*m)->run = run;
+    }
+    free(firsts);
+    free(members);
+}
+
+/* Requests without a ledger entry: one run, or one after each silence. */
+static void make_inferred_runs(struct part *p)
+{
+    size_t run = RUN_NONE;
+    int64_t end_ns = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        struct request *r = &p->v[i];
+        if (r->dialect == NULL || r->ledger != NULL)
+            continue;
+        if (run == RUN_NONE || (p->o->run_gap_ns > 0 && r->t0 - end_ns > p->o->run_gap_ns))
+            run = run_new(p, r, NULL, -1);
+        r->run = run;
+        end_ns = r->t_end > end_ns ? r->t_end : end_ns;
+    }
+}
+
+static void fill_runs(struct part *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        struct request *r = &p->v[i];
+        if (r->run == RUN_NONE)
+            continue;
+        struct run *run = &p->a->runs.v[r->run];
+        if (run->model == NULL)
+            run->model = r->model;
+        if (r->t_end > run->end_ns)
+            run->end_ns = r->t_end;
+        if (!r->warmup)
+            VEC_PUSH(&run->requests, p->first + i);
+    }
+}
+
+/* The place in the run of the request with that index; runs list their requests in rising order. */
+static size_t place_in(const struct run *run, size_t index)
+{
+    size_t lo = 0, hi = run->requests.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (run->requests.v[mid] < index)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const struct request *x = *(const struct request *const *)a,
+                         *y = *(const struct request *const *)b;
+    if (x->ledger->group != y->ledger->group)
+        return x->ledger->group < y->ledger->group ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* The ledger's groups, numbered in order of their first member; a group of one is none. For a
+ * moment, group holds the place of that first member in the run. */
+static void group_by_ledger(struct audit *a, const struct run *run)
+{
+    size_t n = 0;
+    struct request **members = mem_array(run->requests.n + 1, sizeof *members);
+    for (size_t i = 0; i < run->requests.n; i++) {
+        struct request *r = &a->requests.v[run->requests.v[i]];
+        if (r->ledger->group >= 0)
+            members[n++] = r;
+    }
+    qsort(members, n, sizeof *members, by_group);
+    for (size_t i = 0; i < n;) {
+        size_t k = i + 1;
+        while (k < n && members[k]->ledger->group == members[i]->ledger->group)
+            k++;
+        for (size_t m = i; m < k && k - i > 1; m++)
+            members[m]->group = members[i] - a->requests.v;
+        i = k;
+    }
+    free(members);
+    int64_t *number = mem_array(run->requests.n + 1, sizeof *number);
+    int64_t next = 0;
+    for (size_t i = 0; i < run->requests.n; i++) {
+        struct request *r = &a->requests.v[run->requests.v[i]];
+        if (r->group < 0)
+            continue;
+        size_t first = place_in(run, (size_t)r->group);
+        if (first == i)
+            number[i] = next++;
+        r->group = number[first];
+    }
+    free(number);
+}
+
+/* Requests sent within group_ns of the first, while it was still running: quick ones that follow
+ * each other were not released together. */
+static void group_by_time(struct audit *a, const struct run *run, int64_t within_ns)
+{
+    int64_t next = 0;
+    for (size_t i = 0; i < run->requests.n;) {
+        struct request *first = &a->requests.v[run->requests.v[i]];
+        size_t k = i + 1;
+        for (; k < run->requests.n; k++) {
+            struct request *other = &a->requests.v[run->requests.v[k]];
+            if (other->t0 - first->t0 > within_ns || other->t0 >= first->t_end)
+                break;
+            first->group = other->group = next;
+        }
+        next += first->group >= 0;
+        i = k;
+    }
+}
+
+/* Company: someone else was in flight. The one that ends last among those before is enough to look
+ * at, since all others in flight with it have been seen together already. */
+static void find_company(struct part *p)
+{
+    struct request *last = NULL;
+    for (size_t i = 0; i < p->n; i++) {
+        struct request *r = &p->v[i];
+        if (r->dialect == NULL)
+            continue;
+        r->alone = true;
+        if (last != NULL && r->t0 < last->t_end)
+            r->alone = last->alone = false;
+        if (last == NULL || r->t_end > last->t_end)
+            last = r;
+    }
+}
+
+static void find_in_trace(struct part *p)
+{
+    p->first_run = p->a->runs.n;
+    if (p->a->traces.v[p->trace].ledger.n > 0 && join_by_place(p) == 0)
+        join_by_order(p);
+    make_ledger_runs(p);
+    make_inferred_runs(p);
+    fill_runs(p);
+    find_company(p);
+    for (size_t i = p->first_run; i < p->a->runs.n; i++) {
+        if (p->a->runs.v[i].inferred)
+            group_by_time(p->a, &p->a->runs.v[i], p->o->group_ns);
+        else
+            group_by_ledger(p->a, &p->a->runs.v[i]);
+    }
+}
+
+void runs_find(struct audit *a, const struct audit_options *o)
+{
+    size_t first = 0;
+    for (size_t t = 0; t < a->traces.n; t++) {
+        size_t end = first;
+        while (end < a->requests.n && a->requests.v[end].trace == t)
+            end++;
+        struct part p = {a, o, t, a->requests.v + first, first, end - first, 0};
+        find_in_trace(&p);
+        first = end;
+    }
+}

@@ -1,0 +1,386 @@
+/* `tokaudit capture`: options, rights, and what is said at the end. The recording is recorder.c. */
+#include "capture/cmd_capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "capture/command_text.h"
+#include "capture/load.h"
+#include "capture/recorder.h"
+#include "traces/base/clock.h"
+#include "traces/base/log.h"
+#include "traces/base/mem.h"
+#include "traces/base/text.h"
+#include "traces/base/units.h"
+#include "traces/limits.h"
+
+enum { EXIT_USAGE = 2, EXIT_ENVIRONMENT = 4 };
+enum { SNAPLEN_MIN = 96, SAMPLE_HZ_MAX = 100, PORTS_MAX = 64, COMMAND_BYTES = 4096 };
+
+struct config {
+    const char *interface, *filter, *output, *label;
+    struct cli_strings ports;
+    int64_t tail_ns, duration_ns, sample_hz;
+    uint64_t snaplen, buffer_bytes;
+    int verbose;
+};
+
+#define AT(field) offsetof(struct config, field)
+
+static const struct cli_option options[] = {
+    {"interface", 'i', CLI_STRING, "NAME", AT(interface), "Capture there; by default on loopback.",
+     NULL},
+    {"port", 'p', CLI_STRINGS, "PORT", AT(ports),
+     "Only TCP of this port; may be given several times. The servers that listen there are "
+     "sampled. By default "
+     "all TCP is recorded, and no server sampled.",
+     NULL},
+    {"filter", 0, CLI_STRING, "BPF", AT(filter),
+     "Only what this filter passes (pcap-filter(7)), instead of -p.", NULL},
+    {"output", 'o', CLI_STRING, "FILE", AT(output),
+     "The trace; - is stdout. By default tokaudit-TIME.pcapng.gz, with the time in UTC.", NULL},
+    {"tail", 0, CLI_DURATION, "TIME", AT(tail_ns),
+     "Go on for so long after COMMAND ended; by default 500ms.", NULL},
+    {"duration", 0, CLI_DURATION, "TIME", AT(duration_ns),
+     "End after this time; a COMMAND that still runs gets SIGTERM. By default no such end.", NULL},
+    {"label", 0, CLI_STRING, "TEXT", AT(label), "What the run is called in reports.", NULL},
+    {"sample-hz", 0, CLI_INT, "N", AT(sample_hz),
+     "Samples of memory and CPU a second, up to 100; by default 10, 0 turns them off.", NULL},
+    {"snaplen", 0, CLI_SIZE, "BYTES", AT(snaplen),
+     "Keep so much of each packet; by default 262144, all of it. What is cut off is missing in "
+     "every figure.",
+     NULL},
+    {"buffer", 0, CLI_SIZE, "SIZE", AT(buffer_bytes),
+     "Memory in the kernel for packets that wait; by default 64MiB. More, if packets are dropped.",
+     NULL},
+    {"verbose", 'v', CLI_COUNT, NULL, AT(verbose), "Say more.", NULL},
+    {NULL, 0, CLI_FLAG, NULL, 0, NULL, NULL}};
+
+/* COMMAND's options are its own: ours end at the first "--". Returns where that is, or argc. */
+static int own_arguments(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0)
+            return i;
+    }
+    return argc;
+}
+
+static bool parse_port(const char *text, uint16_t *port)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long v = strtoul(text, &end, 10);
+    *port = (uint16_t)v;
+    return errno == 0 && text[0] >= '0' && text[0] <= '9' && *end == '\0' && v >= 1 &&
+           v <= UINT16_MAX;
+}
+
+/* Ports as numbers and as a filter. */
+static int read_ports(const struct config *c, uint16_t ports[PORTS_MAX], struct buf *filter,
+                      struct err *e)
+{
+    if (c->ports.n > PORTS_MAX)
+        return err_set(e, TA_EUSAGE, "%zu ports; at most %d can be told apart: use --filter",
+                       c->ports.n, PORTS_MAX);
+    if (c->ports.n > 0 && c->filter != NULL)
+        return err_set(e, TA_EUSAGE,
+                       "-p and --filter exclude each other: write the port into the filter");
+    for (size_t i = 0; i < c->ports.n; i++) {
+        if (!parse_port(c->ports.v[i], &ports[i]))
+            return err_set(e, TA_EUSAGE, "-p: expected a port from 1 to 65535, found '%.64s'",
+                           c->ports.v[i]);
+        buf_printf(filter, "%stcp port %u", i > 0 ? " or " : "", ports[i]);
+    }
+    if (c->filter != NULL && strlen(c->filter) > filter->max / 2)
+        return err_set(e, TA_EUSAGE, "--filter: %zu bytes are too long a filter",
+                       strlen(c->filter));
+    if (c->ports.n == 0)
+        buf_puts(filter, c->filter ? c->filter : "tcp");
+    return TA_OK;
+}
+
+static int check_config(const struct config *c, bool has_command, struct err *e)
+{
+    if (c->snaplen < SNAPLEN_MIN || c->snaplen > LIMIT_PACKET_BYTES)
+        return err_set(e, TA_EUSAGE, "--snaplen: expected %d to %u bytes, found %" PRIu64,
+                       SNAPLEN_MIN, LIMIT_PACKET_BYTES, c->snaplen);
+    if (c->buffer_bytes == 0 || c->buffer_bytes > INT32_MAX)
+        return err_set(e, TA_EUSAGE, "--buffer: expected at most 2GiB, found %" PRIu64 " bytes",
+                       c->buffer_bytes);
+    if (c->sample_hz > SAMPLE_HZ_MAX)
+        return err_set(e, TA_EUSAGE, "--sample-hz: expected 0 to %d, found %" PRId64, SAMPLE_HZ_MAX,
+                       c->sample_hz);
+    if (c->output == NULL || strcmp(c->output, "-") != 0)
+        return TA_OK;
+    if (has_command)
+        return err_set(e, TA_EUSAGE, "-o - and COMMAND would both write to stdout: name a file");
+    if (isatty(STDOUT_FILENO))
+        return err_set(e, TA_EUSAGE, "-o -: a trace is no text for a terminal: redirect stdout");
+    return TA_OK;
+}
+
+/* tokaudit-20261130T111300Z.pcapng.gz */
+static void default_output(char out[64])
+{
+    char utc[32];
+    size_t n = 0;
+    clock_utc(clock_real_ns(), utc);
+    for (const char *p = utc; *p != '\0'; p++) {
+        if (*p != '-' && *p != ':')
+            utc[n++] = *p;
+    }
+    snprintf(out, 64, "tokaudit-%.*s.pcapng.gz", (int)n, utc);
+}
+
+/* What one capture holds, from the device to the trace. */
+struct capture {
+    const struct config *config;
+    char **command; /* NULL: none */
+    uint16_t ports[PORTS_MAX];
+    char default_path[64];
+    const char *path;
+    struct buf filter;
+    struct caller caller;
+    struct source *source;
+    struct writer *writer;
+    struct sampler *sampler;
+    struct recorder_result result;
+    uint64_t packets, bytes;
+};
+
+static void close_trace(void *ctx)
+{
+    struct capture *c = ctx;
+    struct writer *w = c->writer;
+    struct err e;
+    c->writer = NULL;
+    if (w != NULL && writer_close(w, &e) != TA_OK)
+        log_error("%s", e.msg);
+}
+
+static int open_trace(struct capture *c, struct err *e)
+{
+    char host[256] = "";
+    struct buf command;
+    buf_init(&command, COMMAND_BYTES);
+    if (c->command != NULL)
+        command_text(&command, c->command);
+    gethostname(host, sizeof host - 1);
+    struct writer_origin origin = {.vantage = "libpcap",
+                                   .link = source_link(c->source),
+                                   .snaplen = source_snaplen(c->source),
+                                   .interface = source_interface(c->source),
+                                   .filter = buf_text(&c->filter),
+                                   .host = host[0] ? host : NULL,
+                                   .command = c->command ? buf_text(&command) : NULL,
+                                   .label = c->config->label};
+    int r = writer_open(&c->writer, c->path, &origin, e);
+    buf_done(&command);
+    return r;
+}
+
+/* In this order: the device, which needs rights; the file; the servers' pids, which may need them
+ * too; then without rights. */
+static int open_all(struct capture *c, struct err *e)
+{
+    bool denied = false;
+    struct source_want want = {.interface = c->config->interface,
+                               .filter = buf_text(&c->filter),
+                               .snaplen = (uint32_t)c->config->snaplen,
+                               .buffer_bytes = c->config->buffer_bytes};
+    int r = privileges_caller(&c->caller, e);
+    if (r == TA_OK)
+        r = source_open(&c->source, &want, &denied, e);
+    if (r != TA_OK) {
+        log_error("%s", e->msg);
+        if (denied)
+            privileges_print_ways(stderr);
+        e->msg[0] = '\0';
+        return r;
+    }
+    r = open_trace(c, e);
+    if (r != TA_OK)
+        return r;
+    mem_on_exhausted(close_trace, c);
+    if (c->config->sample_hz > 0)
+        c->sampler = sampler_new(c->ports, c->config->ports.n);
+    if (c->sampler != NULL)
+        sampler_find(c->sampler);
+    else if (c->config->sample_hz > 0)
+        log_info("memory and CPU are not sampled: not known how on this system");
+    r = strcmp(c->path, "-") == 0 ? TA_OK : privileges_give(&c->caller, c->path, e);
+    return r == TA_OK ? privileges_drop(&c->caller, e) : r;
+}
+
+static void say_start(const struct capture *c)
+{
+    char asked[32], granted[32];
+    uint64_t ring = source_ring_bytes(c->source);
+    log_info("ring: %s asked, %s granted", units_bytes(c->config->buffer_bytes, asked),
+             ring ? units_bytes(ring, granted) : "an amount that can't be told");
+    if (c->command == NULL) /* scripts wait for this line */
+        fprintf(stderr, "tokaudit: capturing on %s; Ctrl-C ends it\n", source_interface(c->source));
+}
+
+static void say_end(struct capture *c)
+{
+    char packets[32], bytes[32], drops[32];
+    struct buf path;
+    buf_init(&path, 1 << 16);
+    text_terminal(&path, slice_of(c->path));
+    uint64_t dropped = c->result.counts.dropped;
+    fprintf(stderr, "tokaudit: %s: %s packets, %s, ", buf_text(&path),
+            units_count(c->packets, packets), units_bytes(c->bytes, bytes));
+    if (dropped == UINT64_MAX)
+        fputs("drops unknown\n", stderr);
+    else if (dropped == 0)
+        fputs("none dropped\n", stderr);
+    else
+        fprintf(
+            stderr,
+            "%s DROPPED by the kernel: figures they touch are marked; a larger --buffer helps\n",
+            units_count(dropped, drops));
+    if (c->result.counts.if_dropped != UINT64_MAX && c->result.counts.if_dropped > 0)
+        fprintf(stderr, "tokaudit: %s dropped by the interface\n",
+                units_count(c->result.counts.if_dropped, drops));
+    if (c->result.ledger_dropped > 0)
+        log_warn("%s lines on the ledger pipe were no JSON objects: dropped",
+                 units_count(c->result.ledger_dropped, drops));
+    if (strcmp(c->path, "-") != 0)
+        fprintf(stderr, "tokaudit: to look into it: tokaudit analyze %s\n", buf_text(&path));
+    buf_done(&path);
+}
+
+static int record(struct capture *c, struct err *e)
+{
+    struct recorder_plan plan = {.source = c->source,
+                                 .writer = c->writer,
+                                 .sampler = c->sampler,
+                                 .sample_hz = (int)c->config->sample_hz,
+                                 .command = c->command,
+                                 .caller = &c->caller,
+                                 .tail_ns = c->config->tail_ns,
+                                 .duration_ns = c->config->duration_ns};
+    say_start(c);
+    int r = recorder_run(&plan, &c->result, e);
+    c->packets = writer_packets(c->writer);
+    c->bytes = writer_bytes(c->writer);
+    struct err closing;
+    struct writer *w = c->writer;
+    c->writer = NULL;
+    int closed = writer_close(w, &closing);
+    if (r == TA_OK && closed != TA_OK) {
+        *e = closing;
+        r = closed;
+    }
+    return r;
+}
+
+/* A failed capture's status, or COMMAND's. 126 and 127 come from a recorder that could not start
+ * it. */
+static int status_of(const struct capture *c, int r)
+{
+    if (r == TA_EUSAGE)
+        return EXIT_USAGE;
+    if (c->command == NULL)
+        return r == TA_OK ? 0 : EXIT_ENVIRONMENT;
+    int load = c->result.load_status;
+    if (r == TA_OK || load == LOAD_CANNOT_RUN || load == LOAD_NOT_FOUND)
+        return load;
+    return LOAD_CAPTURE_FAILED;
+}
+
+static int capture(const struct config *config, char **command)
+{
+    struct err e = {.msg = ""};
+    struct capture c = {.config = config, .command = command, .path = config->output};
+    c.result.load_status = LOAD_CAPTURE_FAILED;
+    if (c.path == NULL) {
+        default_output(c.default_path);
+        c.path = c.default_path;
+    }
+    buf_init(&c.filter, 1 << 16);
+    int r = check_config(config, command != NULL, &e);
+    if (r == TA_OK)
+        r = read_ports(config, c.ports, &c.filter, &e);
+    if (r == TA_OK)
+        r = open_all(&c, &e);
+    if (r == TA_OK)
+        r = record(&c, &e);
+    if (r != TA_OK && e.msg[0] != '\0')
+        log_error("%s", e.msg);
+    if (r == TA_OK)
+        say_end(&c);
+    mem_on_exhausted(NULL, NULL);
+    close_trace(&c);
+    sampler_free(c.sampler);
+    source_close(c.source);
+    privileges_caller_done(&c.caller);
+    buf_done(&c.filter);
+    return status_of(&c, r);
+}
+
+static int run(int argc, char **argv)
+{
+    int status;
+    int own = own_arguments(argc, argv);
+    struct config config = {.tail_ns = NS_PER_S / 2,
+                            .sample_hz = 10,
+                            .snaplen = LIMIT_PACKET_BYTES,
+                            .buffer_bytes = 64u << 20};
+    int first = cli_begin(&cmd_capture, &config, own, argv, &status);
+    if (first < 0)
+        return status;
+    if (first < own) {
+        fprintf(stderr,
+                "tokaudit capture: COMMAND stands behind --, as in: tokaudit capture -- %s ...\n",
+                argv[first]);
+        return EXIT_USAGE;
+    }
+    log_set_level(config.verbose == 0 ? LOG_WARN : config.verbose == 1 ? LOG_INFO : LOG_DEBUG);
+    signal(SIGPIPE, SIG_IGN); /* a reader of stdout that goes away is an error of the writer */
+    status = capture(&config, own + 1 < argc ? argv + own + 1 : NULL);
+    cli_strings_free(&config.ports);
+    return status;
+}
+
+const struct cli_command cmd_capture = {
+    .name = "capture",
+    .summary = "record a server's traffic, and its memory and CPU, while a load runs",
+    .usage = "[options] [-- COMMAND [ARGUMENT...]]",
+    .description =
+        "Records what passes between a server and its clients, with the kernel's time stamps, into "
+        "one file\n"
+        "that `tokaudit analyze` and Wireshark read. COMMAND is the load: it starts when the "
+        "capture runs, and\n"
+        "the capture ends after it, with its exit status. Without COMMAND it ends with Ctrl-C.\n\n"
+        "Capturing needs rights: sudo, or once `setcap cap_net_raw+ep` for this program. Under "
+        "sudo, COMMAND\n"
+        "runs as the user who called, the file is that user's, and the rights are dropped before "
+        "it starts.\n\n"
+        "COMMAND may write its ledger (traces/FORMAT.md), a JSON object a line, to the descriptor "
+        "whose number\n"
+        "TOKAUDIT_LEDGER_FD holds.\n\n"
+        "It can't see Unix sockets, other network namespaces, or into TLS.\n\n"
+        "Exit status: COMMAND's own; 125 if the capture failed, 126 or 127 if COMMAND could not be "
+        "run or was\n"
+        "not found. Without COMMAND: 0, or 4 if the capture failed. 2: wrong usage.",
+    .options = options,
+    .examples = "  tokaudit capture -p 8000 -o run.pcapng.gz -- python bench.py\n"
+                "  sudo tokaudit capture -p 8000 -p 8001 --duration 5m -o both.pcapng.gz\n"
+                "  tokaudit capture --filter 'tcp port 8000 and host 10.0.0.7' -i eth0 -o - > "
+                "run.pcapng.gz\n",
+    .run = run,
+};
+
+void capture_print_versions(FILE *to)
+{
+    fprintf(to, "  %s\n", source_version());
+}

@@ -1,0 +1,507 @@
+/* HTTP/1.1 client over a non-blocking socket (RFC 9112), polled by libuv. The socket calls are made
+ * here and not by uv_tcp, because the time of each write and read is what is measured. */
+#include "replay/conn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "replay/message.h"
+#include "traces/base/clock.h"
+#include "traces/base/mem.h"
+#include "traces/base/text.h"
+#include "traces/http.h"
+#include "traces/sse.h"
+
+enum conn_state { CONNECTING, IDLE, LOADED, BUSY, CLOSING };
+
+enum { READS = 64 };
+
+/* Bytes of one read, or of one write. */
+struct piece {
+    size_t off, n;
+    int64_t t_ns;
+};
+
+struct conn {
+    struct conn_env *env;
+    void *user;
+    uint64_t serial;
+    uv_poll_t poll;
+    int fd;
+    enum conn_state state;
+    bool remote_ended, remote_reset;
+    uint16_t local_port;
+    uint32_t requests;
+    struct socket_flow *flow;
+
+    struct message out; /* secrets in it are blanked once they are sent */
+    size_t written;
+    struct piece unrecorded; /* n = 0: none */
+    bool write_failed;
+
+    struct http *http;
+    struct byte_sink in;
+    struct sse *sse;
+    uint64_t in_off, reads;
+    uint8_t first_byte; /* of the response */
+    bool head_only;     /* the request was HEAD */
+
+    struct conn_reply reply;
+    bool answered, whole,
+        keep; /* the final response ended; … by its framing; the connection may go on */
+};
+
+void *conn_user(const struct conn *c)
+{
+    return c->user;
+}
+
+void conn_set_user(struct conn *c, void *user)
+{
+    c->user = user;
+}
+
+uint64_t conn_serial(const struct conn *c)
+{
+    return c->serial;
+}
+
+bool conn_is_idle(const struct conn *c)
+{
+    return c->state == IDLE;
+}
+
+uint16_t conn_local_port(const struct conn *c)
+{
+    return c->local_port;
+}
+
+uint32_t conn_requests(const struct conn *c)
+{
+    return c->requests;
+}
+
+/* The recorder's first fault ends the run, from the driver. */
+static void recorded(struct conn *c, int r, const struct err *e)
+{
+    if (r != TA_OK && c->env->trace.code == TA_OK)
+        c->env->trace = *e;
+}
+
+/* --- end of life ------------------------------------------------------------------------------ */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct conn *c = handle->data;
+    socket_flow_free(c->flow);
+    sse_free(c->sse);
+    http_free(c->http);
+    message_done(&c->out);
+    free(c);
+}
+
+static void flow_ended(struct conn *c, bool by_remote, bool reset, int64_t t_ns)
+{
+    struct err e = {0};
+    if (c->flow != NULL)
+        recorded(c, socket_flow_closed(c->flow, by_remote, reset, t_ns, &e), &e);
+    c->remote_ended = c->remote_ended || by_remote;
+    c->remote_reset = c->remote_reset || (by_remote && reset);
+}
+
+void conn_close(struct conn *c)
+{
+    if (c->state == CLOSING)
+        return;
+    c->state = CLOSING;
+    uv_close((uv_handle_t *)&c->poll, on_closed); /* stops polling at once, so fd may go */
+    int64_t now = clock_real_ns();
+    close(c->fd);
+    if (!c->remote_reset)
+        flow_ended(c, false, false, now);
+}
+
+/* --- the response ----------------------------------------------------------------------------- */
+
+static int on_event(void *ctx, const struct event *ev)
+{
+    struct conn *c = ctx;
+    c->env->events += ev->kind == EVENT_DATA;
+    return TA_OK;
+}
+
+static int on_events_end(void *ctx, enum end_kind why, struct mark at)
+{
+    (void)ctx, (void)why, (void)at;
+    return TA_OK;
+}
+
+static bool is_event_stream(const struct http_head *h)
+{
+    struct slice type = http_field(h, "Content-Type");
+    size_t n = 0;
+    while (n < type.n && type.p[n] != ';' && type.p[n] != ' ')
+        n++;
+    return http_field(h, "Content-Encoding").p == NULL &&
+           text_same((struct slice){type.p, n}, "text/event-stream");
+}
+
+static int on_head(void *ctx, const struct http_head *h, struct byte_sink *body)
+{
+    struct conn *c = ctx;
+    if (c->answered) {
+        c->keep = false; /* a second response to one request */
+        return TA_OK;
+    }
+    c->reply.status = h->status;
+    if (h->status < 200)
+        return TA_OK;
+    c->keep = h->keep_alive && (h->framing == HTTP_LENGTH || h->framing == HTTP_CHUNKED ||
+                                h->framing == HTTP_NO_BODY);
+    if (is_event_stream(h)) {
+        sse_free(c->sse);
+        c->sse = sse_new((struct event_sink){c, on_event, on_events_end}, (struct anomaly_sink){0});
+        *body = sse_input(c->sse);
+    }
+    return TA_OK;
+}
+
+static int on_done(void *ctx, enum end_kind why, bool complete, struct mark last)
+{
+    struct conn *c = ctx;
+    if (c->reply.status < 200 || c->answered)
+        return TA_OK;
+    c->answered = true;
+    c->whole = complete;
+    c->reply.end_ns = last.t_ready;
+    c->reply.outcome = complete         ? "complete"
+                       : why == END_FIN ? "closed-early"
+                       : why == END_RST ? "reset"
+                                        : "bad-response";
+    return TA_OK;
+}
+
+/* The parser, made for damaged captures, would go on searching for a response; a client need not
+ * wait for that. */
+static void on_anomaly(void *ctx, const struct anomaly *a)
+{
+    struct conn *c = ctx;
+    if (strcmp(a->id, "http.bad-start-line") != 0 && strcmp(a->id, "http.head-too-big") != 0)
+        return;
+    if (!c->answered && c->reply.outcome == NULL) {
+        c->reply.outcome = "bad-response";
+        c->reply.end_ns = a->at.t_ready;
+    }
+}
+
+static void end_request(struct conn *c, const char *outcome, int64_t end_ns)
+{
+    struct conn_reply reply = c->reply;
+    if (outcome != NULL) {
+        reply.outcome = outcome;
+        reply.end_ns = end_ns;
+    }
+    bool keep =
+        c->whole && c->keep && outcome == NULL && !c->remote_ended && c->written == c->out.bytes.n;
+    if (keep)
+        c->state = IDLE;
+    else
+        conn_close(c);
+    c->env->sink.done(c->env->sink.ctx, c, &reply);
+}
+
+/* Parses what one read brought. False: the response is over or beyond understanding. */
+static bool parse(struct conn *c, const uint8_t *p, struct piece read)
+{
+    struct mark at = {.off = c->in_off,
+                      .t_seen = read.t_ns,
+                      .t_ready = read.t_ns,
+                      .pkt = c->reads,
+                      .rel = c->reads};
+    c->in_off += read.n;
+    c->reads++;
+    if (c->answered || c->reply.outcome != NULL) {
+        c->keep = false; /* bytes that nobody asked for */
+        return false;
+    }
+    if (c->reply.first_ns < 0) {
+        c->reply.first_ns = read.t_ns;
+        c->first_byte = p[0];
+    }
+    c->in.data(c->in.ctx, (struct span){p, read.n, at});
+    return !c->answered && c->reply.outcome == NULL;
+}
+
+static const char *early_end(const struct conn *c, bool reset)
+{
+    if (reset)
+        return "reset";
+    return c->reply.first_ns >= 0 && c->first_byte != 'H' ? "bad-response" : "closed-early";
+}
+
+/* The server ended its side at t_ns. */
+static void remote_end(struct conn *c, bool reset, int64_t t_ns)
+{
+    enum conn_state state = c->state;
+    flow_ended(c, true, reset, t_ns);
+    if (state != BUSY) {
+        struct conn_env *env = c->env;
+        conn_close(c);
+        env->sink.lost(env->sink.ctx, c);
+        return;
+    }
+    if (!c->answered && c->reply.outcome == NULL) {
+        struct mark at = {
+            .off = c->in_off, .t_seen = t_ns, .t_ready = t_ns, .pkt = c->reads, .rel = c->reads};
+        c->in.end(c->in.ctx, reset ? END_RST : END_FIN, at);
+    }
+    if (!c->answered && c->reply.outcome == NULL) {
+        c->reply.outcome = early_end(c, reset);
+        c->reply.end_ns = t_ns;
+    }
+    end_request(c, NULL, 0);
+}
+
+static void unasked(struct conn *c)
+{
+    struct conn_env *env = c->env;
+    conn_close(c);
+    env->sink.lost(env->sink.ctx, c);
+}
+
+struct intake {
+    struct piece reads[READS];
+    size_t n, used;
+    bool ended, reset;
+    int64_t end_ns;
+};
+
+/* Reads until nothing is left, and keeps only the times: everything else comes after. */
+static void read_all(struct conn *c, struct intake *in)
+{
+    while (in->n < READS && in->used < CONN_SCRATCH_BYTES) {
+        ssize_t n = recv(c->fd, c->env->scratch + in->used, CONN_SCRATCH_BYTES - in->used, 0);
+        int64_t now = clock_real_ns();
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (n <= 0) {
+            in->ended = true;
+            in->reset = n < 0;
+            in->end_ns = now;
+            return;
+        }
+        in->reads[in->n++] = (struct piece){in->used, (size_t)n, now};
+        in->used += (size_t)n;
+    }
+}
+
+static void take(struct conn *c)
+{
+    struct intake in = {.n = 0};
+    struct err e = {0};
+    read_all(c, &in);
+    c->env->bytes_in += in.used;
+    for (size_t i = 0; i < in.n; i++) {
+        const struct piece *r = &in.reads[i];
+        if (c->flow == NULL)
+            break;
+        recorded(c, socket_flow_received(c->flow, c->env->scratch + r->off, r->n, r->t_ns, &e), &e);
+    }
+    bool over = false;
+    if (c->state == BUSY) {
+        for (size_t i = 0; i < in.n; i++)
+            over = !parse(c, c->env->scratch + in.reads[i].off, in.reads[i]) || over;
+    }
+    if (in.ended)
+        remote_end(c, in.reset, in.end_ns);
+    else if (over)
+        end_request(c, NULL, 0);
+    else if (c->state != BUSY && in.n > 0)
+        unasked(c);
+}
+
+/* --- the request ------------------------------------------------------------------------------ */
+
+void conn_load(struct conn *c, const struct plan_request *r)
+{
+    message_compose(&c->out, r, c->env->authority, c->env->fields, c->env->n_fields);
+    c->written = 0;
+    c->write_failed = false;
+    c->head_only = strcmp(r->method, "HEAD") == 0;
+    c->answered = c->whole = c->keep = false;
+    c->reply = (struct conn_reply){.sent_ns = -1, .first_ns = -1, .end_ns = -1};
+    c->state = LOADED;
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+static void poll_for(struct conn *c)
+{
+    bool more = c->state == BUSY && c->written < c->out.bytes.n && !c->write_failed;
+    uv_poll_start(&c->poll, UV_READABLE | (more ? UV_WRITABLE : 0), on_poll);
+}
+
+bool conn_send(struct conn *c, size_t max)
+{
+    size_t left = c->out.bytes.n - c->written;
+    if (left == 0 || c->write_failed)
+        return false;
+    int64_t now = clock_real_ns();
+    ssize_t n = send(c->fd, c->out.bytes.p + c->written, left < max ? left : max, 0);
+    if (c->state == LOADED) {
+        c->state = BUSY;
+        c->requests++;
+        c->reply.sent_ns = now;
+    }
+    if (n <= 0) {
+        /* What the server said before it closed, if anything, is still to be read, and names the
+         * outcome. */
+        c->write_failed = n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+        return false;
+    }
+    c->unrecorded = (struct piece){c->written, (size_t)n, now};
+    c->written += (size_t)n;
+    return c->written < c->out.bytes.n && (size_t)n == (left < max ? left : max);
+}
+
+void conn_record_sent(struct conn *c)
+{
+    struct piece sent = c->unrecorded;
+    struct err e = {0};
+    c->unrecorded.n = 0;
+    if (sent.n > 0) {
+        message_blank(&c->out, sent.off, sent.n);
+        if (c->flow != NULL)
+            recorded(c, socket_flow_sent(c->flow, c->out.bytes.p + sent.off, sent.n, sent.t_ns, &e),
+                     &e);
+    }
+    if (c->head_only && sent.n > 0 && sent.off == 0)
+        http_expect(c->http, HTTP_EXPECT_HEAD);
+    poll_for(c);
+}
+
+void conn_abort(struct conn *c, const char *outcome)
+{
+    end_request(c, outcome, clock_real_ns());
+}
+
+bool conn_is_alive(const struct conn *c)
+{
+    uint8_t byte;
+    ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK);
+    return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+/* --- connecting ------------------------------------------------------------------------------- */
+
+static const char *connect_fault(int fault)
+{
+    switch (fault) {
+    case ECONNREFUSED:
+        return "refused";
+    case ECONNRESET:
+        return "reset";
+    case ETIMEDOUT:
+        return "timeout";
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+        return "unreachable";
+    case EMFILE:
+    case ENFILE:
+        return "no-descriptor";
+    case EADDRNOTAVAIL:
+        return "no-local-port";
+    default:
+        return "connect-failed";
+    }
+}
+
+static uint16_t port_of(const struct sockaddr_storage *s)
+{
+    if (s->ss_family == AF_INET)
+        return ntohs(((const struct sockaddr_in *)s)->sin_port);
+    return s->ss_family == AF_INET6 ? ntohs(((const struct sockaddr_in6 *)s)->sin6_port) : 0;
+}
+
+static void connected(struct conn *c, int64_t now)
+{
+    struct sockaddr_storage local = {0}, remote = {0};
+    socklen_t local_n = sizeof local, remote_n = sizeof remote;
+    struct err e = {0};
+    getsockname(c->fd, (struct sockaddr *)&local, &local_n);
+    getpeername(c->fd, (struct sockaddr *)&remote, &remote_n);
+    c->local_port = port_of(&local);
+    c->flow = socket_flow_open(c->env->recorder, (struct sockaddr *)&local,
+                               (struct sockaddr *)&remote, true, now, &e);
+    recorded(c, c->flow == NULL ? e.code : TA_OK, &e);
+    c->http = http_new(HTTP_RESPONSES, (struct http_sink){c, on_head, on_done},
+                       (struct anomaly_sink){c, on_anomaly});
+    c->in = http_input(c->http);
+    c->state = IDLE;
+    poll_for(c);
+    c->env->sink.ready(c->env->sink.ctx, c);
+}
+
+static void on_connect(struct conn *c, int64_t now)
+{
+    int fault = 0;
+    socklen_t n = sizeof fault;
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &fault, &n) != 0)
+        fault = errno;
+    if (fault == 0) {
+        connected(c, now);
+        return;
+    }
+    struct conn_env *env = c->env;
+    conn_close(c);
+    env->sink.failed(env->sink.ctx, c, connect_fault(fault));
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct conn *c = poll->data;
+    if (c->state == CONNECTING) {
+        on_connect(c, clock_real_ns());
+        return;
+    }
+    if (status == 0 && (events & UV_WRITABLE) != 0 && c->state == BUSY) {
+        conn_send(c, SIZE_MAX);
+        conn_record_sent(c);
+    }
+    if (status != 0 || (events & UV_READABLE) != 0)
+        take(c); /* an error too is found by reading */
+}
+
+struct conn *conn_open(struct conn_env *env, void *user, const char **fault)
+{
+    int fd = socket(env->remote->sa_family, SOCK_STREAM, 0), one = 1;
+    if (fd < 0) {
+        *fault = connect_fault(errno);
+        return NULL;
+    }
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (connect(fd, env->remote, env->remote_bytes) != 0 && errno != EINPROGRESS &&
+        errno != EINTR) {
+        *fault = connect_fault(errno);
+        close(fd);
+        return NULL;
+    }
+    struct conn *c = mem_zalloc(sizeof *c);
+    c->env = env;
+    c->user = user;
+    c->fd = fd;
+    c->serial = ++env->opened;
+    message_init(&c->out);
+    uv_poll_init(env->loop, &c->poll, fd);
+    c->poll.data = c;
+    uv_poll_start(&c->poll, UV_WRITABLE, on_poll);
+    return c;
+}

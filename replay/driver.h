@@ -1,0 +1,34 @@
+/* Drives a plan: who starts when, over which connections, until all have ended. */
+#ifndef REPLAY_DRIVER_H
+#define REPLAY_DRIVER_H
+
+#include <stdbool.h>
+
+#include "replay/plan.h"
+#include "replay/sendlog.h"
+#include "replay/target.h"
+#include "traces/writer.h"
+
+struct driver_options {
+    const struct target *target; /* reached */
+    struct writer *writer;
+    int ledger_fd;                   /* -1: none */
+    int64_t timeout_ns;              /* of one request, from its first byte */
+    const struct plan_field *fields; /* added to every request */
+    size_t n_fields;
+};
+
+struct driver_report {
+    struct sendlog log; /* sendlog_done is the caller's */
+    uint64_t unsent;    /* requests that were never tried, because the run was ended */
+    int64_t took_ns;
+    bool ended_by_signal;
+};
+
+/* Runs the whole plan, or until SIGINT, SIGTERM or SIGHUP. Requests that fail are outcomes, not
+ * errors; an error (TA_ESYS) is what stops a run: the trace can't be written, the system has no
+ * timer or too few descriptors. */
+int driver_run(const struct plan *p, const struct driver_options *o, struct driver_report *out,
+               struct err *e);
+
+#endif

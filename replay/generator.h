@@ -1,0 +1,46 @@
+/* The replies of the simulated model: when the engine makes a token, or the profile's delivery lets
+ * it go, its event is written. Writes down the truth of it where asked to. */
+#ifndef REPLAY_GENERATOR_H
+#define REPLAY_GENERATOR_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <uv.h>
+
+#include "replay/profile.h"
+#include "replay/server_conn.h"
+#include "traces/base/err.h"
+
+enum { GENERATOR_MAX_TOKENS = 1000000, GENERATOR_DEFAULT_TOKENS = 128 };
+
+struct generator_options {
+    const struct profile *profile;
+    double time_scale; /* of prefill */
+    uint64_t seed;
+    FILE *truth; /* JSON lines (replay/PROFILES.md); NULL: none */
+};
+
+struct generator;
+
+/* options' pointers outlive it. NULL and *e if the system has no timer left. */
+struct generator *generator_new(uv_loop_t *loop, const struct generator_options *options,
+                                struct err *e);
+
+/* Starts the reply to a chat request; c's user is set until it is whole. The request is one that
+ * can be served: 1 … GENERATOR_MAX_TOKENS (or not stated), some prompt, one choice. */
+void generator_start(struct generator *g, struct server_conn *c, const struct dialect_request *q,
+                     struct slice body);
+
+/* The client of that reply has gone. user: server_conn_user, may be NULL. */
+void generator_drop(struct generator *g, void *user);
+
+uint64_t generator_started(const struct generator *g);
+uint64_t generator_finished(const struct generator *g);
+
+/* Ends the timer: nothing is made any more. The loop must turn once before it is closed. */
+void generator_stop(struct generator *g);
+
+/* After generator_stop, when all replies have been finished or dropped. */
+void generator_free(struct generator *g);
+
+#endif

@@ -1,0 +1,26 @@
+/* Calls back at an exact instant of monotonic time: a timer wakes the loop early, the loop then
+ * turns without sleeping (reads are still taken), and the last microseconds are a spin. Never
+ * early. */
+#ifndef REPLAY_RELEASE_H
+#define REPLAY_RELEASE_H
+
+#include <stdint.h>
+#include <uv.h>
+
+#include "traces/base/err.h"
+
+struct release;
+
+/* due is called on the loop, once for each release_at. NULL and *e (TA_ESYS) if the system has no
+ * timer left. */
+struct release *release_new(uv_loop_t *loop, void (*due)(void *ctx), void *ctx, struct err *e);
+
+/* Sets the one deadline, in place of any before; may be called from due. A time that has passed is
+ * due at once, from the loop, not from inside this call. */
+void release_at(struct release *r, int64_t mono_ns);
+void release_stop(struct release *r);
+
+/* The loop must turn once more before it is closed. */
+void release_free(struct release *r);
+
+#endif

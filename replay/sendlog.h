@@ -1,0 +1,46 @@
+/* What was meant and what happened, request by request: ledger blocks for the trace, the same lines
+ * for a recorder around this process, and the totals for the closing words. */
+#ifndef REPLAY_SENDLOG_H
+#define REPLAY_SENDLOG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "traces/base/buf.h"
+#include "traces/base/jsonw.h"
+#include "traces/base/vec.h"
+#include "traces/ledger.h"
+#include "traces/writer.h"
+
+struct outcome_count {
+    const char *outcome; /* static, as entries have it */
+    uint64_t n;
+};
+
+struct sendlog {
+    struct writer *w;
+    int fd; /* -1: none */
+    struct buf text;
+    struct jsonw json;
+    size_t batched;
+    int64_t batch_ns; /* when the first of the batch came */
+
+    uint64_t requests, answered, good; /* good: answered with 2xx */
+    VEC(struct outcome_count) outcomes;
+    VEC(int64_t) send_error_ns; /* sent minus due, of what was due at a time */
+    VEC(int64_t) skew_ns;       /* a group's last first byte minus its first */
+};
+
+void sendlog_init(struct sendlog *l, struct writer *w, int fd);
+void sendlog_done(struct sendlog *l);
+
+int sendlog_add(struct sendlog *l, const struct ledger_entry *entry, struct err *e);
+void sendlog_group(struct sendlog *l, int64_t skew_ns);
+
+/* Writes the batch if it is due (or always). */
+int sendlog_flush(struct sendlog *l, bool always, struct err *e);
+
+/* Sorts v and gives its quantile 0..1 by the nearest rank; n > 0. */
+int64_t sendlog_quantile(int64_t *v, size_t n, double q);
+
+#endif

@@ -1,0 +1,313 @@
+/* The target's URL (RFC 3986, only what plain HTTP to a host needs), its address, and one question
+ * before the run. */
+#include "replay/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "traces/base/buf.h"
+#include "traces/base/clock.h"
+#include "traces/base/json.h"
+#include "traces/base/mem.h"
+#include "traces/base/text.h"
+#include "traces/http.h"
+#include "traces/limits.h"
+#include "traces/link.h"
+
+/* --- URL -------------------------------------------------------------------------------------- */
+
+static int bad_url(const char *url, struct err *e, const char *what)
+{
+    return err_set(e, TA_EUSAGE, "--target %.200s: %s; expected http://HOST:PORT", url, what);
+}
+
+static int parse_port(const char *text, uint16_t *port)
+{
+    char *end = NULL;
+    unsigned long v = strtoul(text, &end, 10);
+    if (end == text || *end != '\0' || text[0] == '-' || text[0] == '+' || v == 0 || v > 65535)
+        return TA_EUSAGE;
+    *port = (uint16_t)v;
+    return TA_OK;
+}
+
+/* Host and port of an authority without user information. */
+static int parse_authority(struct target *t, const char *url, char *text, struct err *e)
+{
+    char *host = text, *rest;
+    if (text[0] == '[') {
+        host++;
+        rest = strchr(host, ']');
+        if (rest == NULL)
+            return bad_url(url, e, "an IPv6 address without its closing bracket");
+        *rest++ = '\0';
+    } else {
+        rest = host + strcspn(host, ":");
+    }
+    bool has_port = *rest == ':';
+    if (*rest != '\0' && !has_port)
+        return bad_url(url, e, "the host is not understood");
+    *rest = '\0';
+    t->port = 80;
+    if (has_port && parse_port(rest + 1, &t->port) != TA_OK)
+        return bad_url(url, e, "the port is not a number from 1 to 65535");
+    if (host[0] == '\0' || strpbrk(host, " \t\r\n%") != NULL)
+        return bad_url(url, e, "the host is missing or not understood");
+    snprintf(t->host, sizeof t->host, "%s", host);
+    return TA_OK;
+}
+
+int target_parse(struct target *t, const char *url, struct err *e)
+{
+    char text[256];
+    *t = (struct target){0};
+    if (strncasecmp(url, "https://", 8) == 0)
+        return err_set(e, TA_EUSAGE,
+                       "--target %.200s: TLS targets are not supported yet; use the server's "
+                       "http:// address, or a local "
+                       "proxy that speaks TLS to it",
+                       url);
+    if (strncasecmp(url, "http://", 7) != 0)
+        return bad_url(url, e, "the scheme is not http");
+    size_t n = strcspn(url + 7, "/?#");
+    if (strcmp(url + 7 + n, "") != 0 && strcmp(url + 7 + n, "/") != 0)
+        return bad_url(url, e, "holds a path, which goes into --path");
+    if (n >= sizeof text)
+        return bad_url(url, e, "the host is longer than 255 bytes");
+    memcpy(text, url + 7, n);
+    text[n] = '\0';
+    if (strchr(text, '@') != NULL)
+        return bad_url(url, e, "holds a user name; give --header 'Authorization: …' instead");
+    snprintf(t->authority, sizeof t->authority, "%s", text);
+    return parse_authority(t, url, text, e);
+}
+
+/* --- a blocking connection -------------------------------------------------------------------- */
+
+/* Waits for events on fd; false at the deadline. */
+static bool wait_for(int fd, short events, int64_t deadline)
+{
+    for (;;) {
+        int64_t left = deadline - clock_mono_ns();
+        struct pollfd p = {.fd = fd, .events = events};
+        int n = poll(&p, 1, left > 0 ? (int)(left / NS_PER_MS) + 1 : 0);
+        if (n != 0 && !(n < 0 && errno == EINTR))
+            return n > 0;
+        if (left <= 0)
+            return false;
+    }
+}
+
+/* A connected non-blocking socket, or -1 and errno. */
+static int dial(const struct sockaddr *addr, socklen_t n, int64_t deadline)
+{
+    int fd = socket(addr->sa_family, SOCK_STREAM, 0);
+    if (fd < 0)
+        return -1;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    int fault = connect(fd, addr, n) == 0 ? 0 : errno;
+    if (fault == EINPROGRESS || fault == EINTR) {
+        socklen_t size = sizeof fault;
+        if (!wait_for(fd, POLLOUT, deadline))
+            fault = ETIMEDOUT;
+        else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &size) != 0)
+            fault = errno;
+    }
+    if (fault == 0)
+        return fd;
+    close(fd);
+    errno = fault;
+    return -1;
+}
+
+static void add_attempt(struct buf *tried, const struct addrinfo *a)
+{
+    int fault = errno;
+    char host[NI_MAXHOST] = "?";
+    getnameinfo(a->ai_addr, a->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+    if (tried->n + sizeof host + 128 < tried->max)
+        buf_printf(tried, "%s%s: %s", tried->n ? ", " : "", host, strerror(fault));
+}
+
+int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *list = NULL;
+    char port[8];
+    snprintf(port, sizeof port, "%u", (unsigned)t->port);
+    int rc = getaddrinfo(t->host, port, &hints, &list);
+    if (rc != 0)
+        return err_set(e, TA_ESYS, "looking up %s: %s", t->host, gai_strerror(rc));
+    struct buf tried;
+    buf_init(&tried, 8192);
+    int fd = -1;
+    for (struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
+        int64_t start = clock_mono_ns();
+        fd = dial(a->ai_addr, a->ai_addrlen, start + timeout_ns);
+        if (fd < 0) {
+            add_attempt(&tried, a);
+            continue;
+        }
+        t->connect_ns = clock_mono_ns() - start;
+        memcpy(&t->addr, a->ai_addr, a->ai_addrlen);
+        t->addr_bytes = a->ai_addrlen;
+    }
+    freeaddrinfo(list);
+    if (fd < 0)
+        err_set(e, TA_ESYS, "http://%s can't be reached (%.300s). Is the server running there?",
+                t->authority, buf_text(&tried));
+    buf_done(&tried);
+    if (fd < 0)
+        return TA_ESYS;
+    close(fd);
+    return TA_OK;
+}
+
+/* --- GET /v1/models --------------------------------------------------------------------------- */
+
+struct answer {
+    struct buf body;
+    int status;
+    bool complete;
+    char *simulated;
+};
+
+static int on_body(void *ctx, struct span in)
+{
+    struct answer *a = ctx;
+    return buf_add(&a->body, in.p, in.n);
+}
+
+static int on_gap(void *ctx, uint64_t n, struct mark at)
+{
+    (void)ctx, (void)n, (void)at;
+    return TA_OK;
+}
+
+static int on_end(void *ctx, enum end_kind why, struct mark at)
+{
+    (void)ctx, (void)why, (void)at;
+    return TA_OK;
+}
+
+/* The profile in "tokaudit-serve/0.1.0 (simulated; profile=ideal)"; NULL for any other server. */
+static char *profile_in(struct slice server)
+{
+    static const char ours[] = "tokaudit-serve/", key[] = "profile=";
+    if (server.n < sizeof ours - 1 || memcmp(server.p, ours, sizeof ours - 1) != 0)
+        return NULL;
+    for (size_t i = sizeof ours - 1; i + sizeof key - 1 < server.n; i++) {
+        if (memcmp(server.p + i, key, sizeof key - 1) != 0)
+            continue;
+        size_t from = i + sizeof key - 1, to = from;
+        while (to < server.n && server.p[to] != ')' && server.p[to] != ';')
+            to++;
+        return mem_strndup(server.p + from, to - from);
+    }
+    return NULL;
+}
+
+static int on_head(void *ctx, const struct http_head *h, struct byte_sink *body)
+{
+    struct answer *a = ctx;
+    a->status = h->status;
+    if (h->status < 200)
+        return TA_OK;
+    if (a->simulated == NULL)
+        a->simulated = profile_in(http_field(h, "Server"));
+    *body = (struct byte_sink){a, on_body, on_gap, on_end};
+    return TA_OK;
+}
+
+static int on_done(void *ctx, enum end_kind why, bool complete, struct mark last)
+{
+    struct answer *a = ctx;
+    (void)why, (void)last;
+    a->complete = complete && a->status >= 200;
+    return a->complete ? TA_STOP : TA_OK;
+}
+
+static bool send_all(int fd, const char *p, size_t n, int64_t deadline)
+{
+    while (n > 0) {
+        ssize_t sent = send(fd, p, n, 0);
+        if (sent > 0) {
+            p += sent;
+            n -= (size_t)sent;
+        } else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads one response into a; stops when it is whole or can't be any more. */
+static void read_answer(int fd, struct answer *a, int64_t deadline)
+{
+    struct http *h =
+        http_new(HTTP_RESPONSES, (struct http_sink){a, on_head, on_done}, (struct anomaly_sink){0});
+    struct byte_sink in = http_input(h);
+    struct mark at = {0};
+    uint8_t piece[16384];
+    int r = TA_OK;
+    while (r == TA_OK && wait_for(fd, POLLIN, deadline)) {
+        ssize_t n = recv(fd, piece, sizeof piece, 0);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        at.t_seen = at.t_ready = clock_real_ns();
+        if (n <= 0) {
+            in.end(in.ctx, n == 0 ? END_FIN : END_RST, at);
+            break;
+        }
+        r = in.data(in.ctx, (struct span){piece, (size_t)n, at});
+        at.off += (uint64_t)n;
+    }
+    http_free(h);
+}
+
+static char *first_id(struct buf *body)
+{
+    struct json *v = json_parse((const char *)body->p, body->n, NULL);
+    const char *id = json_string(json_first(json_get(v, "data")), "id");
+    char *copy = mem_strdup(id);
+    json_free(v);
+    return copy;
+}
+
+int target_ask(const struct target *t, int64_t timeout_ns, struct target_says *out, struct err *e)
+{
+    *out = (struct target_says){0};
+    int64_t deadline = clock_mono_ns() + timeout_ns;
+    int fd = dial((const struct sockaddr *)&t->addr, t->addr_bytes, deadline);
+    if (fd < 0)
+        return err_sys(e, TA_ESYS, "connecting to http://%s", t->authority);
+    struct answer a = {0};
+    buf_init(&a.body, LIMIT_SPEC_BYTES);
+    char *head =
+        mem_printf("GET /v1/models HTTP/1.1\r\nHost: %s\r\nUser-Agent: tokaudit/" TOKAUDIT_VERSION
+                   "\r\nAccept: application/json\r\nConnection: close\r\n\r\n",
+                   t->authority);
+    if (send_all(fd, head, strlen(head), deadline))
+        read_answer(fd, &a, deadline);
+    close(fd);
+    free(head);
+    if (a.complete) {
+        out->model = a.status == 200 ? first_id(&a.body) : NULL;
+        out->simulated = a.simulated;
+    } else {
+        free(a.simulated);
+    }
+    buf_done(&a.body);
+    return a.complete
+               ? TA_OK
+               : err_set(e, TA_ESYS,
+                         "GET http://%s/v1/models had no whole HTTP answer; name the model with "
+                         "--model",
+                         t->authority);
+}

@@ -1,0 +1,345 @@
+/* Pull scanner for RFC 8259. The state says what may come next; the bit stack says what we are
+ * inside. */
+#include "traces/base/jscan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/base/text.h"
+
+enum state {
+    WANT_VALUE,
+    WANT_VALUE_OR_END,
+    WANT_KEY,
+    WANT_KEY_OR_END,
+    WANT_COMMA_OR_END,
+    WANT_NOTHING
+};
+
+struct jscan jscan_over(struct slice text)
+{
+    return (struct jscan){
+        .start = text.p, .p = text.p, .end = text.p + text.n, .state = WANT_VALUE, .last = JT_NULL};
+}
+
+static enum jscan_token bad(struct jscan *s)
+{
+    s->last = JT_BAD;
+    return JT_BAD;
+}
+
+static void skip_blanks(struct jscan *s)
+{
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\r' || *s->p == '\t'))
+        s->p++;
+}
+
+static bool inside_object(const struct jscan *s)
+{
+    unsigned at = s->depth - 1;
+    return s->depth > 0 && (s->is_object[at / 8] >> (at % 8) & 1) != 0;
+}
+
+static void after_value(struct jscan *s)
+{
+    s->state = s->depth == 0 ? WANT_NOTHING : WANT_COMMA_OR_END;
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* At the opening quote. */
+static bool scan_string(struct jscan *s)
+{
+    const char *p = s->p + 1;
+    s->escaped = false;
+    for (; p < s->end && *p != '"'; p++) {
+        if ((unsigned char)*p < 0x20)
+            return false;
+        if (*p != '\\')
+            continue;
+        s->escaped = true;
+        if (++p == s->end)
+            return false;
+        if (*p == 'u') {
+            for (int i = 0; i < 4; i++) {
+                if (++p == s->end || !is_hex(*p))
+                    return false;
+            }
+        } else if (*p == '\0' || strchr("\"\\/bfnrt", *p) == NULL) {
+            return false;
+        }
+    }
+    if (p == s->end)
+        return false;
+    s->text = (struct slice){s->p + 1, (size_t)(p - s->p - 1)};
+    s->p = p + 1;
+    return true;
+}
+
+static const char *digits(const char *p, const char *end)
+{
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return p;
+}
+
+static bool scan_number(struct jscan *s)
+{
+    const char *p = s->p;
+    if (p < s->end && *p == '-')
+        p++;
+    const char *whole = p;
+    p = digits(p, s->end);
+    if (p == whole || (*whole == '0' && p - whole > 1))
+        return false;
+    if (p < s->end && *p == '.') {
+        const char *fraction = ++p;
+        p = digits(p, s->end);
+        if (p == fraction)
+            return false;
+    }
+    if (p < s->end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < s->end && (*p == '+' || *p == '-'))
+            p++;
+        const char *exponent = p;
+        p = digits(p, s->end);
+        if (p == exponent)
+            return false;
+    }
+    s->text = (struct slice){s->p, (size_t)(p - s->p)};
+    s->p = p;
+    return true;
+}
+
+static enum jscan_token word(struct jscan *s, const char *text, enum jscan_token t)
+{
+    size_t n = strlen(text);
+    if ((size_t)(s->end - s->p) < n || memcmp(s->p, text, n) != 0)
+        return bad(s);
+    s->p += n;
+    after_value(s);
+    return s->last = t;
+}
+
+static enum jscan_token open_nest(struct jscan *s, bool object)
+{
+    if (s->depth == JSCAN_DEPTH)
+        return bad(s);
+    uint8_t bit = (uint8_t)(1u << (s->depth % 8));
+    uint8_t *at = &s->is_object[s->depth / 8];
+    *at = (uint8_t)(object ? *at | bit : *at & ~bit);
+    s->depth++;
+    s->p++;
+    s->state = object ? WANT_KEY_OR_END : WANT_VALUE_OR_END;
+    return s->last = object ? JT_OBJECT : JT_ARRAY;
+}
+
+static enum jscan_token close_nest(struct jscan *s)
+{
+    bool object = inside_object(s);
+    s->p++;
+    s->depth--;
+    after_value(s);
+    return s->last = object ? JT_OBJECT_END : JT_ARRAY_END;
+}
+
+static enum jscan_token scan_value(struct jscan *s)
+{
+    switch (*s->p) {
+    case '{':
+        return open_nest(s, true);
+    case '[':
+        return open_nest(s, false);
+    case 't':
+        return word(s, "true", JT_TRUE);
+    case 'f':
+        return word(s, "false", JT_FALSE);
+    case 'n':
+        return word(s, "null", JT_NULL);
+    case '"':
+        if (!scan_string(s))
+            return bad(s);
+        after_value(s);
+        return s->last = JT_STRING;
+    default:
+        if (!scan_number(s))
+            return bad(s);
+        after_value(s);
+        return s->last = JT_NUMBER;
+    }
+}
+
+static enum jscan_token scan_key(struct jscan *s)
+{
+    if (*s->p != '"' || !scan_string(s))
+        return bad(s);
+    skip_blanks(s);
+    if (s->p == s->end || *s->p != ':')
+        return bad(s);
+    s->p++;
+    s->state = WANT_VALUE;
+    return s->last = JT_KEY;
+}
+
+enum jscan_token jscan_next(struct jscan *s)
+{
+    if (s->last == JT_BAD)
+        return JT_BAD;
+    skip_blanks(s);
+    if (s->p == s->end)
+        return s->state == WANT_NOTHING ? (s->last = JT_END) : bad(s);
+    char closer = inside_object(s) ? '}' : ']';
+    switch ((enum state)s->state) {
+    case WANT_VALUE:
+        return scan_value(s);
+    case WANT_VALUE_OR_END:
+        return *s->p == ']' ? close_nest(s) : scan_value(s);
+    case WANT_KEY:
+        return scan_key(s);
+    case WANT_KEY_OR_END:
+        return *s->p == '}' ? close_nest(s) : scan_key(s);
+    case WANT_COMMA_OR_END:
+        if (*s->p == closer)
+            return close_nest(s);
+        if (*s->p != ',')
+            return bad(s);
+        s->p++;
+        s->state = inside_object(s) ? WANT_KEY : WANT_VALUE;
+        return jscan_next(s);
+    case WANT_NOTHING:
+        break;
+    }
+    return bad(s);
+}
+
+bool jscan_member(struct jscan *s, struct slice *key)
+{
+    if (jscan_next(s) != JT_KEY)
+        return false;
+    *key = s->text;
+    return true;
+}
+
+bool jscan_element(struct jscan *s)
+{
+    enum jscan_token t = jscan_next(s);
+    return t != JT_ARRAY_END && t != JT_BAD && t != JT_END;
+}
+
+void jscan_finish(struct jscan *s)
+{
+    if (s->last != JT_OBJECT && s->last != JT_ARRAY)
+        return;
+    unsigned outside = s->depth - 1;
+    while (s->depth > outside && jscan_next(s) != JT_BAD)
+        ;
+}
+
+void jscan_skip(struct jscan *s)
+{
+    jscan_next(s);
+    jscan_finish(s);
+}
+
+bool jscan_bad(const struct jscan *s)
+{
+    return s->last == JT_BAD;
+}
+
+size_t jscan_offset(const struct jscan *s)
+{
+    return (size_t)(s->p - s->start);
+}
+
+static uint32_t hex4(const char *p)
+{
+    uint32_t v = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = p[i];
+        v = v << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+    return v;
+}
+
+/* p is at the 'u'; returns where the escape ends (after a low surrogate's escape, if it made a
+ * pair). */
+static const char *unicode_escape(const char *p, const char *end, uint32_t *cp)
+{
+    *cp = hex4(p + 1);
+    p += 5;
+    if (*cp >= 0xDC00 && *cp <= 0xDFFF)
+        *cp = 0xFFFD;
+    if (*cp < 0xD800 || *cp > 0xDBFF)
+        return p;
+    uint32_t low = end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? hex4(p + 2) : 0;
+    if (low < 0xDC00 || low > 0xDFFF) {
+        *cp = 0xFFFD;
+        return p;
+    }
+    *cp = 0x10000 + ((*cp - 0xD800) << 10) + (low - 0xDC00);
+    return p + 6;
+}
+
+int jscan_unescape(const struct jscan *s, struct buf *out)
+{
+    const char *p = s->text.p, *end = p + s->text.n;
+    if (!s->escaped)
+        return buf_add(out, p, s->text.n);
+    while (p < end) {
+        const char *run = memchr(p, '\\', (size_t)(end - p));
+        if (run == NULL)
+            run = end;
+        if (buf_add(out, p, (size_t)(run - p)) != TA_OK)
+            return TA_ELIMIT;
+        p = run;
+        if (p == end)
+            break;
+        p++;
+        char put[4];
+        size_t n = 1;
+        if (*p == 'u') {
+            uint32_t cp;
+            p = unicode_escape(p, end, &cp);
+            n = utf8_put(put, cp);
+        } else {
+            static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+            put[0] = to[strchr(from, *p) - from];
+            p++;
+        }
+        if (buf_add(out, put, n) != TA_OK)
+            return TA_ELIMIT;
+    }
+    return TA_OK;
+}
+
+bool jscan_int(const struct jscan *s, int64_t *value)
+{
+    char text[24];
+    if (s->last != JT_NUMBER || s->text.n >= sizeof text)
+        return false;
+    memcpy(text, s->text.p, s->text.n);
+    text[s->text.n] = '\0';
+    char *end = NULL;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (errno != 0 || *end != '\0')
+        return false;
+    *value = v;
+    return true;
+}
+
+bool jscan_double(const struct jscan *s, double *value)
+{
+    char text[64];
+    if (s->last != JT_NUMBER || s->text.n >= sizeof text)
+        return false;
+    memcpy(text, s->text.p, s->text.n);
+    text[s->text.n] = '\0';
+    *value = strtod(text, NULL);
+    return true;
+}

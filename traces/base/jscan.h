@@ -1,0 +1,77 @@
+/* A pull scanner over one JSON text in memory: no tree, no allocation, any size. It accepts exactly
+ * RFC 8259 (nesting to JSCAN_DEPTH); it does not check that strings are valid UTF-8, which is
+ * traffic's business.
+ *
+ *     struct jscan s = jscan_over(text);
+ *     if (jscan_next(&s) == JT_OBJECT)
+ *         while (jscan_member(&s, &key)) {          // key: raw text between the quotes
+ *             if (slice_is(key, "id")) { jscan_next(&s); … s.text … }
+ *             else jscan_skip(&s);
+ *         }
+ *     if (jscan_bad(&s)) …
+ */
+#ifndef TRACES_BASE_JSCAN_H
+#define TRACES_BASE_JSCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "traces/base/buf.h"
+#include "traces/base/span.h"
+
+enum { JSCAN_DEPTH = 512 };
+
+enum jscan_token {
+    JT_BAD, /* not JSON; sticky */
+    JT_END, /* the text ended after one whole value */
+    JT_OBJECT,
+    JT_OBJECT_END,
+    JT_ARRAY,
+    JT_ARRAY_END,
+    JT_KEY,
+    JT_STRING,
+    JT_NUMBER,
+    JT_TRUE,
+    JT_FALSE,
+    JT_NULL
+};
+
+struct jscan {
+    const char *start, *p, *end;
+    struct slice
+        text; /* of the last JT_KEY or JT_STRING (between the quotes, still escaped) or JT_NUMBER */
+    bool escaped; /* that string holds a backslash */
+    enum jscan_token last;
+    unsigned depth;
+    uint8_t state;
+    uint8_t is_object[JSCAN_DEPTH / 8];
+};
+
+struct jscan jscan_over(struct slice text);
+enum jscan_token jscan_next(struct jscan *s);
+
+/* Inside an object, after JT_OBJECT or a member's whole value: true and the next key, or false at
+ * the object's end (consumed) or when the text is bad. */
+bool jscan_member(struct jscan *s, struct slice *key);
+
+/* Inside an array likewise: true with the next element's token in s->last, false at its end. */
+bool jscan_element(struct jscan *s);
+
+/* Skips one value: the one that starts next. */
+void jscan_skip(struct jscan *s);
+
+/* Skips the rest of the value whose first token is s->last (nothing to do for a scalar). */
+void jscan_finish(struct jscan *s);
+
+bool jscan_bad(const struct jscan *s);
+size_t jscan_offset(const struct jscan *s);
+
+/* The last JT_STRING without its escapes, added to out (lone surrogates become U+FFFD). TA_ELIMIT
+ * if out is full. */
+int jscan_unescape(const struct jscan *s, struct buf *out) TA_NODISCARD;
+
+/* The last JT_NUMBER as an integer; false if it has a fraction, an exponent or does not fit. */
+bool jscan_int(const struct jscan *s, int64_t *out);
+bool jscan_double(const struct jscan *s, double *out);
+
+#endif

@@ -1,0 +1,223 @@
+/* HTTP/1.x messages of one direction (RFC 9112), pushed in any split: where one begins and ends.
+ * Its lines: http_lines.c, a whole head: http_head.c, bodies: http_body.c. */
+#include "traces/http.h"
+
+#include <stdlib.h>
+
+#include "traces/base/mem.h"
+#include "traces/http_head.h"
+#include "traces/http_state.h"
+#include "traces/limits.h"
+
+struct http *http_new(enum http_side side, struct http_sink out, struct anomaly_sink bad)
+{
+    struct http *h = mem_zalloc(sizeof *h);
+    h->side = side;
+    h->out = out;
+    h->bad = bad;
+    buf_init(&h->text, LIMIT_HTTP_HEAD_BYTES + 2 * HTTP_SYNC_KEEP);
+    return h;
+}
+
+void http_free(struct http *h)
+{
+    if (h == NULL)
+        return;
+    buf_done(&h->text);
+    VEC_FREE(&h->at);
+    free(h);
+}
+
+void http_expect(struct http *h, enum http_expect what)
+{
+    h->expect = what;
+}
+
+/* --- messages ------------------------------------------------------------------------------- */
+
+void http_body_data(struct http *h, struct span in)
+{
+    if (in.n > 0 && h->body.data != NULL)
+        h->rc = h->body.data(h->body.ctx, in);
+}
+
+static void body_gap(struct http *h, uint64_t n, struct mark at)
+{
+    if (n > 0 && h->body.gap != NULL)
+        h->rc = h->body.gap(h->body.ctx, n, at);
+}
+
+static void done(struct http *h, enum http_state next, enum end_kind why, bool complete,
+                 struct mark last)
+{
+    h->state = next;
+    h->head_n = h->line_n = 0;
+    struct byte_sink body = h->body;
+    h->body = (struct byte_sink){0};
+    if (h->rc == TA_OK && body.end != NULL)
+        h->rc = body.end(body.ctx, why, last);
+    if (h->rc == TA_OK && h->out.done != NULL)
+        h->rc = h->out.done(h->out.ctx, why, complete, last);
+}
+
+void http_complete(struct http *h, struct mark last)
+{
+    h->over = !h->keep_alive;
+    done(h, h->close_said ? CLOSED : START, END_FIN, true, last);
+}
+
+/* A fault in a message's framing: the rest of it cannot be read. */
+void http_lose(struct http *h, const char *id, struct mark at)
+{
+    bool in_message = h->state != START && h->state != HEAD && h->state != SYNC;
+    anomaly_note(h->bad, id, at, 0);
+    if (in_message)
+        done(h, SYNC, END_GAP, false, at);
+    http_seek(h);
+}
+
+static enum http_state state_of(const struct http_head *head)
+{
+    switch (head->framing) {
+    case HTTP_LENGTH:
+        return LENGTH;
+    case HTTP_CHUNKED:
+        return CHUNK_SIZE;
+    case HTTP_UNTIL_CLOSE:
+    case HTTP_TUNNEL:
+        return UNTIL_CLOSE;
+    case HTTP_NO_BODY:
+        break;
+    }
+    return START;
+}
+
+/* A whole head. */
+void http_begin(struct http *h, struct slice text, struct mark last)
+{
+    struct http_parse p = {.side = h->side, .expect = h->expect, .bad = h->bad};
+    p.head.first = h->first;
+    p.head.last = last;
+    if (!http_parse_head(&p, text)) {
+        http_lose(h, "http.bad-start-line", h->first);
+        buf_done(&p.folds);
+        return;
+    }
+    const struct http_head *head = &p.head;
+    bool interim = head->status >= 100 && head->status < 200 && head->status != 101;
+    if (!interim)
+        h->expect = HTTP_EXPECT_BODY;
+    h->state = state_of(head);
+    if (h->over) /* HTTP/1.0, reused without a word on either side */
+        anomaly_note(h->bad, "http.kept-alive-unasked", h->first, 0);
+    h->over = false;
+    h->keep_alive = head->keep_alive || interim;
+    h->close_said = p.close_said && !interim;
+    h->left = head->framing == HTTP_LENGTH ? head->length : 0;
+    h->digits = 0;
+    h->bare_lf = false;
+    h->line_n = h->head_n = 0;
+    if (h->out.head != NULL)
+        h->rc = h->out.head(h->out.ctx, head, &h->body);
+    if (p.unframed)
+        done(h, SYNC, END_GAP, false, last);
+    else if (h->state == START || (h->state == LENGTH && h->left == 0))
+        http_complete(h, last);
+    buf_done(&p.folds);
+    buf_clear(&h->text);
+}
+
+/* --- input ---------------------------------------------------------------------------------- */
+
+/* What follows the last message of a connection is none (RFC 9112, 9.6). */
+static size_t take_cruft(struct http *h, struct span in)
+{
+    for (size_t i = 0; i < in.n && !h->cruft; i++) {
+        if (in.p[i] != '\r' && in.p[i] != '\n') {
+            h->cruft = true;
+            anomaly_note(h->bad, "http.bytes-after-close", span_mark(in, i), 0);
+        }
+    }
+    return in.n;
+}
+
+static size_t (*const takers[N_STATES])(struct http *h, struct span in) = {
+    [START] = http_take_start,         [HEAD] = http_take_head,
+    [LENGTH] = http_take_counted,      [UNTIL_CLOSE] = http_take_rest,
+    [CHUNK_SIZE] = http_take_size,     [CHUNK_EXT] = http_take_extension,
+    [CHUNK_LF] = http_take_chunk_end,  [CHUNK_DATA] = http_take_counted,
+    [CHUNK_END] = http_take_chunk_end, [TRAILER] = http_take_trailer,
+    [SYNC] = http_take_noise,          [CLOSED] = take_cruft,
+};
+
+static int on_data(void *ctx, struct span in)
+{
+    struct http *h = ctx;
+    size_t i = 0;
+    while (i < in.n && h->rc == TA_OK) {
+        i += takers[h->state](h, (struct span){in.p + i, in.n - i, span_mark(in, i)});
+        if (i > 0)
+            h->last = span_mark(in, i - 1);
+    }
+    return h->rc;
+}
+
+/* Unseen bytes: framing survives them where the length of what they are in is known. */
+static int on_gap(void *ctx, uint64_t n, struct mark at)
+{
+    struct http *h = ctx;
+    if (h->rc != TA_OK)
+        return h->rc;
+    switch (h->state) {
+    case UNTIL_CLOSE:
+        body_gap(h, n, at);
+        break;
+    case LENGTH:
+    case CHUNK_DATA:
+        body_gap(h, n < h->left ? n : h->left, at);
+        if (n < h->left)
+            h->left -= n;
+        else if (n == h->left && h->state == CHUNK_DATA)
+            h->state = CHUNK_END;
+        else if (h->rc == TA_OK)
+            http_lose(h, "http.gap", at);
+        break;
+    case CLOSED:
+        break;
+    default:
+        http_lose(h, "http.gap", at);
+    }
+    return h->rc;
+}
+
+static int on_end(void *ctx, enum end_kind why, struct mark at)
+{
+    struct http *h = ctx;
+    if (h->rc != TA_OK)
+        return h->rc;
+    switch (h->state) {
+    case START:
+    case CLOSED:
+    case SYNC:
+        break;
+    case HEAD:
+        anomaly_note(h->bad, "http.truncated-head", h->first, h->head_n);
+        break;
+    case UNTIL_CLOSE:
+        done(h, CLOSED, why, why == END_FIN, why == END_FIN ? at : h->last);
+        break;
+    case TRAILER: /* the zero chunk makes a body complete (RFC 9112, 8) */
+        anomaly_note(h->bad, "http.no-final-line", h->zero, 0);
+        done(h, CLOSED, END_FIN, true, h->zero);
+        break;
+    default:
+        done(h, CLOSED, why, false, h->last);
+    }
+    h->state = CLOSED;
+    return h->rc;
+}
+
+struct byte_sink http_input(struct http *h)
+{
+    return (struct byte_sink){h, on_data, on_gap, on_end};
+}

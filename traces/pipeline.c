@@ -1,0 +1,213 @@
+/* All stages in a row, and what is counted on the way. Connections that speak TLS (RFC 8446, 5.1)
+ * or HTTP/2 (RFC 9113, 3.4) are known by their first bytes, counted, and not read. */
+#include "traces/pipeline.h"
+
+#include <stdlib.h>
+
+#include "traces/base/mem.h"
+#include "traces/link.h"
+#include "traces/sniff.h"
+#include "traces/tcp.h"
+
+struct flow;
+
+struct side {
+    struct flow *flow;
+    struct sniff sniff;
+    bool plain; /* what it speaks is known: HTTP/1, or nothing that we know better */
+};
+
+struct flow {
+    struct pipeline *p;
+    const struct tcp_conn *conn;
+    struct exchange_conn *exchanges; /* NULL before the first data */
+    bool opaque;
+    struct side client, server;
+};
+
+struct pipeline {
+    struct pipeline_sink sink;
+    struct pipeline_totals *totals;
+    struct tcp *tcp;
+    uint64_t last_id;
+};
+
+/* --- a connection --------------------------------------------------------------------------- */
+
+static const struct slice opaque_starts[] = {{"\x16\x03", 2}, {"PRI * HT", 8}, {NULL, 0}};
+
+static void become_opaque(struct flow *f, unsigned which)
+{
+    if (which == 1)
+        f->p->totals->tls_connections++;
+    else
+        f->p->totals->http2_connections++;
+    f->opaque = true;
+}
+
+static struct byte_sink reader_of(struct side *s)
+{
+    struct flow *f = s->flow;
+    if (f->exchanges == NULL)
+        f->exchanges = exchange_conn_new(f->conn, f->p->sink.exchange, &f->p->last_id);
+    return s == &f->client ? exchange_from_client(f->exchanges)
+                           : exchange_from_server(f->exchanges);
+}
+
+static int settle(struct side *s)
+{
+    s->plain = true;
+    return sniff_release(&s->sniff, reader_of(s));
+}
+
+static int side_data(void *ctx, struct span in)
+{
+    struct side *s = ctx;
+    int rc = TA_OK;
+    if (!s->plain && !s->flow->opaque) {
+        unsigned which;
+        if (!sniff_decide(&s->sniff, &in, opaque_starts, &which))
+            return TA_OK;
+        if (which > 0)
+            become_opaque(s->flow, which);
+        else
+            rc = settle(s);
+    }
+    if (s->flow->opaque || rc != TA_OK || in.n == 0)
+        return rc;
+    struct byte_sink to = reader_of(s);
+    return to.data(to.ctx, in);
+}
+
+static int side_gap(void *ctx, uint64_t n, struct mark at)
+{
+    struct side *s = ctx;
+    int rc = s->plain || s->flow->opaque ? TA_OK : settle(s);
+    if (s->flow->opaque || rc != TA_OK)
+        return rc;
+    struct byte_sink to = reader_of(s);
+    return to.gap(to.ctx, n, at);
+}
+
+static int side_end(void *ctx, enum end_kind why, struct mark at)
+{
+    struct side *s = ctx;
+    int rc = s->plain || s->flow->opaque ? TA_OK : settle(s);
+    if (s->flow->opaque || rc != TA_OK)
+        return rc;
+    struct byte_sink to = reader_of(s);
+    return to.end(to.ctx, why, at);
+}
+
+static int open_flow(void *ctx, const struct tcp_conn *conn, void **user,
+                     struct byte_sink *from_client, struct byte_sink *from_server)
+{
+    struct flow *f = mem_zalloc(sizeof *f);
+    f->p = ctx;
+    f->conn = conn;
+    f->client.flow = f->server.flow = f;
+    *user = f;
+    *from_client = (struct byte_sink){&f->client, side_data, side_gap, side_end};
+    *from_server = (struct byte_sink){&f->server, side_data, side_gap, side_end};
+    return TA_OK;
+}
+
+static void close_flow(void *ctx, const struct tcp_conn *conn, void *user)
+{
+    struct flow *f = user;
+    (void)ctx, (void)conn;
+    exchange_conn_free(f->exchanges);
+    free(f);
+}
+
+/* --- records -------------------------------------------------------------------------------- */
+
+static void count_packet(struct pipeline_totals *t, const struct rec *r)
+{
+    if (t->packets++ == 0) {
+        t->first_frame = r->frame;
+        t->link = r->link;
+    }
+    if (r->n < r->wire_n)
+        t->snapped++;
+    if (!r->has_time) {
+        t->timeless++;
+        return;
+    }
+    if (t->packets - t->timeless == 1)
+        t->first_t_ns = t->last_t_ns = r->t_ns;
+    if (r->t_ns > t->last_t_ns)
+        t->last_t_ns = r->t_ns;
+}
+
+static int take_packet(struct pipeline *p, const struct rec *r)
+{
+    struct pipeline_totals *t = p->totals;
+    struct segment s;
+    int rc = p->sink.packet != NULL ? p->sink.packet(p->sink.exchange.ctx, r) : TA_OK;
+    count_packet(t, r);
+    if (rc != TA_OK || !r->has_time)
+        return rc;
+    switch (link_decode(r->link, r->p, r->n, r->wire_n, &s)) {
+    case LINK_TCP:
+        return tcp_segment(p->tcp, &s, r->t_ns, r->frame);
+    case LINK_OTHER:
+        t->not_tcp++;
+        break;
+    case LINK_FRAGMENT:
+        t->fragments++;
+        break;
+    case LINK_BAD:
+        t->bad_headers++;
+        break;
+    case LINK_UNKNOWN:
+        t->unknown_link_packets++;
+        break;
+    }
+    return TA_OK;
+}
+
+static int take_record(struct pipeline *p, const struct rec *r)
+{
+    switch (r->kind) {
+    case REC_PACKET:
+        return take_packet(p, r);
+    case REC_CUSTOM:
+        return p->sink.custom != NULL ? p->sink.custom(p->sink.exchange.ctx, r) : TA_OK;
+    case REC_COUNTS:
+        p->totals->counted_received = r->received;
+        p->totals->counted_dropped = r->dropped;
+        p->totals->counted_if_dropped = r->if_dropped;
+        break;
+    }
+    return TA_OK;
+}
+
+static void pass_anomaly(void *ctx, const struct anomaly *a)
+{
+    struct pipeline *p = ctx;
+    if (p->sink.exchange.anomaly != NULL)
+        p->sink.exchange.anomaly(p->sink.exchange.ctx, NULL, a);
+}
+
+int pipeline_run(struct reader *r, struct pipeline_sink sink, struct pipeline_totals *totals,
+                 struct err *e)
+{
+    *totals = (struct pipeline_totals){.counted_received = UINT64_MAX,
+                                       .counted_dropped = UINT64_MAX,
+                                       .counted_if_dropped = UINT64_MAX};
+    struct pipeline p = {.sink = sink, .totals = totals};
+    p.tcp = tcp_new((struct tcp_sink){&p, open_flow, close_flow},
+                    (struct anomaly_sink){&p, pass_anomaly});
+    struct rec rec;
+    int rc = TA_OK, more = 0;
+    while (rc == TA_OK && (more = reader_next(r, &rec, e)) == 1)
+        rc = take_record(&p, &rec);
+    if (more < 0)
+        rc = more;
+    if (rc == TA_OK)
+        rc = tcp_finish(p.tcp);
+    totals->tcp = tcp_totals(p.tcp);
+    tcp_free(p.tcp);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* A whole trace through all stages: reader → link → tcp → http → sse → exchange → the caller's
+ * sink. */
+#ifndef TRACES_PIPELINE_H
+#define TRACES_PIPELINE_H
+
+#include "traces/base/err.h"
+#include "traces/exchange.h"
+#include "traces/reader.h"
+
+struct pipeline_sink {
+    struct exchange_sink exchange;                 /* its ctx is passed to all */
+    int (*custom)(void *ctx, const struct rec *r); /* may be NULL */
+    int (*packet)(void *ctx,
+                  const struct rec *r); /* every packet, before it is parsed; may be NULL */
+};
+
+struct pipeline_totals {
+    uint64_t packets, first_frame;
+    int64_t first_t_ns,
+        last_t_ns; /* of packets with a time; first is that of the first packet in the file */
+    uint64_t counted_received, counted_dropped,
+        counted_if_dropped; /* latest statistics; UINT64_MAX = unknown */
+    uint64_t snapped;       /* packets whose end was not captured */
+    uint64_t timeless;      /* packets without a time stamp: left out */
+    uint64_t not_tcp, fragments, bad_headers;
+    uint64_t unknown_link_packets;
+    uint16_t link;                               /* of the first packet */
+    uint64_t tls_connections, http2_connections; /* seen, and not readable here */
+    struct tcp_totals tcp;
+};
+
+/* Runs r to its end. TA_OK, TA_STOP if a callback stopped it, or a fault of the tool. */
+int pipeline_run(struct reader *r, struct pipeline_sink sink, struct pipeline_totals *totals,
+                 struct err *e);
+
+#endif

@@ -1,0 +1,351 @@
+/* Connections of a trace (RFC 9293; pitfalls T1, T2, T8 to T11, T15, T17): who is the client, where
+ * one ends and the next on the same ports begins. What is in a direction: tcp_stream.c. */
+#include "traces/tcp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/base/mem.h"
+#include "traces/limits.h"
+#include "traces/tcp_stream.h"
+
+#define uthash_malloc(size) mem_alloc(size)
+#include <uthash.h>
+#include <utlist.h>
+
+enum { NEAR = 1 << 30, REMEMBERED = 1024, ENDPOINT_BYTES = 19 };
+
+enum { CLIENT, SERVER };
+
+struct key {
+    uint8_t bytes[2 * ENDPOINT_BYTES]; /* the smaller endpoint first: one key for both directions */
+};
+
+struct connection {
+    struct tcp_conn conn;
+    struct key key;
+    struct tcp_counts counts;
+    struct tcp_stream side[2]; /* sent by CLIENT, SERVER */
+    bool zero_window[2];       /* what it last said of its own window */
+    bool closed; /* both directions have ended: kept for a while, to know stragglers by */
+    void *user;
+    struct connection *prev, *next; /* among the open or the closed, longest idle first */
+    UT_hash_handle hh;
+};
+
+struct tcp {
+    struct tcp_sink out;
+    struct anomaly_sink bad;
+    struct tcp_totals totals;
+    struct connection *table, *open, *closed;
+    struct connection *latest; /* of the segment before: most are followed by one of the same */
+    size_t n_open, n_closed;
+    struct tcp_now now;
+    int rc;
+};
+
+struct tcp *tcp_new(struct tcp_sink out, struct anomaly_sink bad)
+{
+    struct tcp *t = mem_zalloc(sizeof *t);
+    t->out = out;
+    t->bad = bad;
+    t->now.t_ns = INT64_MIN;
+    return t;
+}
+
+static struct mark mark_now(const struct tcp *t)
+{
+    return (struct mark){0, t->now.t_ns, t->now.t_ns, t->now.pkt, t->now.pkt};
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+static void put_endpoint(uint8_t *out, const struct endpoint *e)
+{
+    out[0] = e->family;
+    memcpy(out + 1, e->addr, 16);
+    out[17] = (uint8_t)(e->port >> 8);
+    out[18] = (uint8_t)e->port;
+}
+
+static struct key key_of(const struct segment *s)
+{
+    struct key key;
+    uint8_t *a = key.bytes, *b = key.bytes + ENDPOINT_BYTES;
+    put_endpoint(a, &s->from);
+    put_endpoint(b, &s->to);
+    if (memcmp(a, b, ENDPOINT_BYTES) > 0) {
+        put_endpoint(a, &s->to);
+        put_endpoint(b, &s->from);
+    }
+    return key;
+}
+
+static bool same_endpoint(const struct endpoint *a, const struct endpoint *b)
+{
+    return a->family == b->family && a->port == b->port && memcmp(a->addr, b->addr, 16) == 0;
+}
+
+static struct connection *find(struct tcp *t, const struct key *key)
+{
+    struct connection *c = t->latest;
+    if (c == NULL || memcmp(&c->key, key, sizeof *key) != 0)
+        HASH_FIND(hh, t->table, key, sizeof *key, c);
+    return c;
+}
+
+/* Both directions are over: the user's part goes, the rest stays to recognise stragglers. */
+static void retire(struct tcp *t, struct connection *c)
+{
+    c->closed = true;
+    DL_DELETE(t->open, c);
+    t->n_open--;
+    DL_APPEND(t->closed, c);
+    t->n_closed++;
+    for (int i = CLIENT; i <= SERVER; i++)
+        tcp_stream_done(&c->side[i]);
+    if (t->out.close != NULL)
+        t->out.close(t->out.ctx, &c->conn, c->user);
+    c->user = NULL;
+}
+
+/* A closed connection goes for good. */
+static void forget(struct tcp *t, struct connection *c)
+{
+    DL_DELETE(t->closed, c);
+    t->n_closed--;
+    HASH_DEL(t->table, c);
+    if (t->latest == c)
+        t->latest = NULL;
+    free(c);
+}
+
+/* Ends what has not ended. */
+static void finish(struct tcp *t, struct connection *c, enum end_kind why)
+{
+    for (int i = CLIENT; i <= SERVER && t->rc == TA_OK; i++)
+        t->rc = tcp_stream_close(&c->side[i], why, t->now);
+    if (t->rc == TA_OK)
+        retire(t, c);
+}
+
+static void make_room(struct tcp *t)
+{
+    while (t->n_closed > REMEMBERED)
+        forget(t, t->closed);
+    while (t->n_open >= LIMIT_TCP_CONNECTIONS && t->rc == TA_OK) {
+        struct connection *idle = t->open;
+        anomaly_note(t->bad, "tcp.too-many-connections", mark_now(t), 0);
+        finish(t, idle, END_TRACE);
+        if (t->rc == TA_OK)
+            forget(t, idle);
+    }
+}
+
+/* --- who is who ----------------------------------------------------------------------------- */
+
+static bool starts_with(const struct segment *s, const char *text)
+{
+    size_t n = strlen(text);
+    return s->n >= n && memcmp(s->data, text, n) == 0;
+}
+
+/* Is the sender the client? By SYN, else by what it says first, else the server has the lower port.
+ */
+static bool from_client(const struct segment *s)
+{
+    static const char *const methods[] = {"GET ",     "POST ",  "PUT ",     "HEAD ", "DELETE ",
+                                          "OPTIONS ", "PATCH ", "CONNECT ", "PRI * "};
+    if (s->flags & TCP_SYN)
+        return !(s->flags & TCP_ACK);
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+        if (starts_with(s, methods[i]))
+            return true;
+    if (starts_with(s, "HTTP/"))
+        return false;
+    return s->from.port >= s->to.port;
+}
+
+static struct connection *open_connection(struct tcp *t, const struct segment *s,
+                                          const struct key *key)
+{
+    make_room(t);
+    if (t->rc != TA_OK)
+        return NULL;
+    struct connection *c = mem_zalloc(sizeof *c);
+    bool client = from_client(s);
+    c->conn = (struct tcp_conn){
+        .id = ++t->totals.connections,
+        .client = client ? s->from : s->to,
+        .server = client ? s->to : s->from,
+        .first_pkt = t->now.pkt,
+        .t_syn = -1,
+        .t_synack = -1,
+        .t_established = -1,
+        .midstream = !(s->flags & TCP_SYN),
+    };
+    c->key = *key;
+    c->counts = (struct tcp_counts){&c->conn, &t->totals, t->bad};
+    for (int i = CLIENT; i <= SERVER; i++)
+        tcp_stream_init(&c->side[i], &c->counts);
+    HASH_ADD(hh, t->table, key, sizeof c->key, c);
+    DL_APPEND(t->open, c);
+    t->n_open++;
+    if (t->out.open != NULL)
+        t->rc = t->out.open(t->out.ctx, &c->conn, &c->user, &c->side[CLIENT].sink,
+                            &c->side[SERVER].sink);
+    return c;
+}
+
+/* Does the segment belong to another connection than c, which has the same ports? */
+static bool is_another(const struct connection *c, const struct segment *s, int from)
+{
+    const struct tcp_stream *stream = &c->side[from];
+    if (s->flags & TCP_SYN) /* a retransmitted SYN has the same number */
+        return stream->synced ? stream->base != s->seq + 1 : c->closed;
+    if (s->wire_n == 0 || s->flags & TCP_RST || !stream->synced)
+        return false;
+    int64_t ahead = tcp_stream_offset(stream, s->seq) - (int64_t)stream->next;
+    if (!c->closed || !stream->fin)
+        return ahead > NEAR || ahead < -(int64_t)NEAR;
+    return ahead > 0 || ahead + (int64_t)stream->next < -1;
+}
+
+static int side_of(const struct connection *c, const struct segment *s)
+{
+    return same_endpoint(&c->conn.client, &s->from) ? CLIENT : SERVER;
+}
+
+/* The segment's connection; NULL if it is none's and begins none. */
+static struct connection *connection_of(struct tcp *t, const struct segment *s)
+{
+    struct key key = key_of(s);
+    struct connection *c = find(t, &key);
+    if (c != NULL && is_another(c, s, side_of(c, s))) {
+        if (!c->closed)
+            finish(t, c, END_TRACE);
+        if (t->rc != TA_OK)
+            return NULL;
+        forget(t, c);
+        c = NULL;
+    }
+    if (c == NULL && (s->flags & TCP_SYN || (s->wire_n > 0 && !(s->flags & TCP_RST))))
+        c = open_connection(t, s, &key);
+    t->latest = c;
+    return c;
+}
+
+/* --- a segment ------------------------------------------------------------------------------ */
+
+static void handshake(struct connection *c, const struct segment *s, int from, int64_t t_ns)
+{
+    struct tcp_conn *conn = &c->conn;
+    if (s->flags & TCP_SYN) {
+        tcp_stream_sync(&c->side[from], s->seq + 1);
+        if (s->flags & TCP_ACK)
+            tcp_stream_sync(&c->side[!from], s->ack);
+        int64_t *t = s->flags & TCP_ACK ? &conn->t_synack : &conn->t_syn;
+        if (*t < 0)
+            *t = t_ns;
+        conn->midstream = false;
+    } else if (from == CLIENT && s->flags & TCP_ACK && conn->t_synack >= 0 &&
+               conn->t_established < 0) {
+        conn->t_established = t_ns;
+    }
+}
+
+static void watch_window(struct tcp *t, struct connection *c, const struct segment *s, int from)
+{
+    if (s->flags & (TCP_RST | TCP_SYN))
+        return;
+    if (s->window == 0 && !c->zero_window[from]) {
+        c->conn.zero_windows++;
+        t->totals.zero_windows++;
+    }
+    c->zero_window[from] = s->window == 0;
+}
+
+static int take_data(struct connection *c, const struct segment *s, int from, struct tcp_now now)
+{
+    struct tcp_stream *stream = &c->side[from];
+    uint32_t seq = s->seq + (s->flags & TCP_SYN ? 1 : 0);
+    if (s->wire_n == 0 && !(s->flags & TCP_FIN))
+        return TA_OK;
+    tcp_stream_sync(stream, seq);
+    int64_t off = tcp_stream_offset(stream, seq);
+    struct slice data = {(const char *)s->data, s->n};
+    int rc = tcp_stream_data(stream, off, data, s->wire_n, now);
+    if (rc == TA_OK && s->flags & TCP_FIN)
+        rc = tcp_stream_fin(stream, off + (int64_t)s->wire_n, now);
+    return rc;
+}
+
+/* A reset ends both directions, if it can be one of this connection's. Its payload says why it was
+ * sent (RFC 9293, 3.10.7.1): not data. */
+static void take_reset(struct tcp *t, struct connection *c, const struct segment *s, int from)
+{
+    const struct tcp_stream *stream = &c->side[from];
+    int64_t ahead = tcp_stream_offset(stream, s->seq) - (int64_t)stream->next;
+    if (stream->synced && !(s->flags & TCP_ACK && s->seq == 0) &&
+        (ahead > NEAR || ahead < -(int64_t)NEAR)) {
+        anomaly_note(t->bad, "tcp.stray-reset", mark_now(t), 0);
+        return;
+    }
+    finish(t, c, END_RST);
+}
+
+int tcp_segment(struct tcp *t, const struct segment *s, int64_t t_ns, uint64_t pkt)
+{
+    if (t->rc != TA_OK)
+        return t->rc;
+    t->now = (struct tcp_now){t_ns, pkt};
+    t->totals.segments++;
+    if (s->flags & TCP_RST)
+        t->totals.resets++;
+    struct connection *c = connection_of(t, s);
+    if (c == NULL || c->closed || t->rc != TA_OK)
+        return t->rc;
+    DL_DELETE(t->open, c);
+    DL_APPEND(t->open, c);
+    int from = side_of(c, s);
+    handshake(c, s, from, t_ns);
+    watch_window(t, c, s, from);
+    if (s->flags & TCP_ACK)
+        tcp_stream_ack(&c->side[!from], s->ack, t->now);
+    if (s->flags & TCP_RST) {
+        take_reset(t, c, s, from);
+        return t->rc;
+    }
+    t->rc = take_data(c, s, from, t->now);
+    for (int i = CLIENT; i <= SERVER && t->rc == TA_OK; i++)
+        t->rc = tcp_stream_patience(&c->side[i], t->now);
+    if (t->rc == TA_OK && c->side[CLIENT].ended && c->side[SERVER].ended)
+        retire(t, c);
+    return t->rc;
+}
+
+int tcp_finish(struct tcp *t)
+{
+    struct connection *c, *after;
+    HASH_ITER(hh, t->table, c, after) {
+        if (!c->closed && t->rc == TA_OK)
+            finish(t, c, END_TRACE);
+    }
+    return t->rc;
+}
+
+struct tcp_totals tcp_totals(const struct tcp *t)
+{
+    return t->totals;
+}
+
+void tcp_free(struct tcp *t)
+{
+    if (t == NULL)
+        return;
+    while (t->open != NULL)
+        retire(t, t->open);
+    while (t->closed != NULL)
+        forget(t, t->closed);
+    free(t);
+}

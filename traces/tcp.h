@@ -1,0 +1,50 @@
+/* TCP segments to two ordered byte streams a connection, with marks and gaps (RFC 9293; pitfalls T1
+ * to T20).
+ *
+ * A hole is a loss only under T6: acknowledged, and then waited for LIMIT_TCP_HOLE_NS or
+ * LIMIT_TCP_HOLE_BYTES, or the connection or the trace ended. What was never acknowledged and never
+ * came is no gap. */
+#ifndef TRACES_TCP_H
+#define TRACES_TCP_H
+
+#include <stdbool.h>
+
+#include "traces/anomaly.h"
+#include "traces/base/err.h"
+#include "traces/base/span.h"
+#include "traces/link.h"
+
+struct tcp_conn {
+    uint64_t id; /* 1.. in the order of their first packet */
+    struct endpoint client, server;
+    uint64_t first_pkt;
+    int64_t t_syn, t_synack, t_established;                  /* -1: not seen */
+    bool midstream;                                          /* no SYN seen */
+    uint64_t retransmissions, zero_windows, gaps, gap_bytes; /* both directions */
+};
+
+struct tcp_sink {
+    void *ctx;
+    /* A connection's first data (or SYN): fill in where its bytes go and *user. */
+    int (*open)(void *ctx, const struct tcp_conn *c, void **user, struct byte_sink *from_client,
+                struct byte_sink *from_server);
+    /* Both directions have ended: *user may go. Once for each open, at the latest in tcp_free. */
+    void (*close)(void *ctx, const struct tcp_conn *c, void *user);
+};
+
+struct tcp_totals {
+    uint64_t connections, segments, retransmissions, gaps, gap_bytes, zero_windows, resets;
+};
+
+struct tcp;
+struct tcp *tcp_new(struct tcp_sink out, struct anomaly_sink bad);
+
+/* One segment stamped t_ns from frame pkt. Returns what a sink returned if that was not TA_OK. */
+int tcp_segment(struct tcp *t, const struct segment *s, int64_t t_ns, uint64_t pkt);
+
+/* The trace has ended: holes are given up, every open direction ends with END_TRACE. */
+int tcp_finish(struct tcp *t);
+struct tcp_totals tcp_totals(const struct tcp *t);
+void tcp_free(struct tcp *t);
+
+#endif
