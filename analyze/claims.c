@@ -5,11 +5,13 @@
 #include "analyze/claims.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/causes.h"
 #include "traces/base/clock.h"
+#include "traces/base/units.h"
 
 static void cite(struct claim *c, const struct request *r, uint64_t packet, bool response,
                  uint64_t offset, int64_t t_ns, const char *what)
@@ -73,22 +75,35 @@ static const char *take_reading(const struct question *q, struct claim *c, int d
     c->interval = r->estimate.interval;
     c->recomputed_as =
         audit_printf(q->a, "%s%s", definitions[definition].name, reading_text(q->a, r));
-    return audit_printf(q->a, "%s from the bytes is %s, between %s and %s", c->recomputed_as,
-                        claim_value_text(dim, c->recomputed, value),
-                        claim_value_text(dim, c->interval.lo, lo),
-                        claim_value_text(dim, c->interval.hi, hi));
+    claim_value_text(dim, c->recomputed, value);
+    claim_value_text(dim, c->interval.lo, lo);
+    claim_value_text(dim, c->interval.hi, hi);
+    if (strcmp(lo, value) == 0 && strcmp(hi, value) == 0)
+        return audit_printf(q->a, "%s from the bytes is %s", c->recomputed_as, value);
+    return audit_printf(q->a, "%s from the bytes is %s, between %s and %s", c->recomputed_as, value,
+                        lo, hi);
+}
+
+/* "2.17", "24.1", "2,110". */
+static const char *factor_text(double factor, char out[32])
+{
+    if (factor >= 1000 && factor < 1e15)
+        return units_count((uint64_t)llround(factor), out);
+    snprintf(out, 32, "%.3g", factor);
+    return out;
 }
 
 /* "235 times that", "12.0 % less". */
 static const char *compared(struct audit *a, double claimed, double recomputed)
 {
     double ratio = claimed / recomputed;
+    char times[32];
     if (!isfinite(ratio) || ratio <= 0)
         return "something else";
     if (ratio >= 2)
-        return audit_printf(a, "%.3g times that", ratio);
+        return audit_printf(a, "%s times that", factor_text(ratio, times));
     if (ratio <= 0.5)
-        return audit_printf(a, "1/%.3g of that", 1 / ratio);
+        return audit_printf(a, "1/%s of that", factor_text(1 / ratio, times));
     return audit_printf(a, "%.3g %% %s", 100 * fabs(ratio - 1), ratio > 1 ? "more" : "less");
 }
 

@@ -196,6 +196,12 @@ bool question_recomputed(const struct question *q, int definition, struct readin
     return false;
 }
 
+/* Where none was stated: medians and means are published, the others only if they alone fit. */
+static bool is_usual(enum stat stat)
+{
+    return stat == STAT_P50 || stat == STAT_MEAN || stat == STAT_VALUE;
+}
+
 bool question_fits(const struct question *q, size_t set, const struct estimates *all,
                    struct reading *out)
 {
@@ -209,7 +215,9 @@ bool question_fits(const struct question *q, size_t set, const struct estimates 
             !interval_meets(r.estimate.interval, q->claimed))
             continue;
         double off = fabs(r.estimate.value - claimed);
-        if (!found || nearest - off > 1e-9 * fabs(claimed)) {
+        bool nearer = nearest - off > 1e-9 * fabs(claimed);
+        bool usual = is_usual(r.stat), had_usual = found && is_usual(out->stat);
+        if (!found || (usual && !had_usual) || (usual == had_usual && nearer)) {
             nearest = off;
             *out = r;
             found = true;

@@ -196,8 +196,7 @@ static void figure_row(struct table *t, const struct audit *a, struct metric_sco
     speedup_cell(t, metrics_find(a, "speedup", "p50", s));
 }
 
-/* The rows of a trace's workloads follow that of the whole trace, which then is left out. */
-static bool has_workloads(const struct audit *a, size_t trace)
+bool report_table_by_workload(const struct audit *a, size_t trace)
 {
     for (size_t i = 0; i < a->metrics.n; i++) {
         if (a->metrics.v[i].trace == trace && a->metrics.v[i].workload != NULL)
@@ -224,7 +223,7 @@ void report_table_figures(const struct audit *a, struct buf *out)
     for (size_t i = 0; i < a->metrics.n; i++) {
         const struct metric *m = &a->metrics.v[i];
         bool first_of_scope = m->run == 0 && strcmp(m->name, "requests") == 0;
-        if (first_of_scope && (m->workload != NULL || !has_workloads(a, m->trace)))
+        if (first_of_scope && (m->workload != NULL || !report_table_by_workload(a, m->trace)))
             figure_row(&t, a, (struct metric_scope){m->trace, 0, m->workload});
     }
     put_table(&t, out);

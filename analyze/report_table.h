@@ -14,4 +14,8 @@ void report_table_requests(const struct audit *a, struct buf *out);
 /* Three significant digits, thousands apart: "61.2", "14,000". Returns out. */
 const char *table_number(double v, char out[32]);
 
+/* Does the trace (a number, from 1) have several workloads? Their rows then stand in for that of
+ * the whole trace. */
+bool report_table_by_workload(const struct audit *a, size_t trace);
+
 #endif

@@ -250,16 +250,54 @@ static void put_skew(struct report *r, const struct metric *m)
                units_duration(llround(m->value * NS_PER_S), text), m->n);
 }
 
-/* What a ratio is against, what a decode rate assumes, how well groups were released. */
+static bool is_shown(const struct report *r, const struct metric *m)
+{
+    return m->run == 0 && m->grade != GRADE_NOT_MEASURABLE &&
+           (m->workload != NULL || !report_table_by_workload(r->a, m->trace));
+}
+
+static bool is_assumption(const struct report *r, const struct metric *m)
+{
+    return strcmp(m->name, "output_tps_user") == 0 && strcmp(m->stat, "p50") == 0 &&
+           m->reason != NULL && is_shown(r, m);
+}
+
+/* What decode rates assume, each assumption once, with the traces that it is made for. */
+static void put_assumptions(struct report *r)
+{
+    const struct metric *v = r->a->metrics.v;
+    for (size_t i = 0; i < r->a->metrics.n; i++) {
+        if (!is_assumption(r, &v[i]))
+            continue;
+        struct buf line;
+        bool first = true;
+        size_t last = 0;
+        buf_init(&line, 1u << 20);
+        for (size_t k = 0; k < r->a->metrics.n; k++) {
+            if (!is_assumption(r, &v[k]) || strcmp(v[k].reason, v[i].reason) != 0)
+                continue;
+            first &= k >= i;
+            if (v[k].trace != last)
+                buf_printf(&line, "%s%zu", line.n > 0 ? ", " : "", v[k].trace);
+            last = v[k].trace;
+        }
+        buf_printf(&line, "  decode tok/s: %s", v[i].reason);
+        if (first)
+            paragraph(r, 0, 3, buf_text(&line));
+        buf_done(&line);
+    }
+}
+
+/* What a ratio is against, how well groups were released. */
 static void put_grounds(struct report *r)
 {
+    put_assumptions(r);
     for (size_t i = 0; i < r->a->metrics.n; i++) {
         const struct metric *m = &r->a->metrics.v[i];
         char what[64];
-        if (m->run != 0 || m->grade == GRADE_NOT_MEASURABLE)
+        if (!is_shown(r, m))
             continue;
-        if (strcmp(m->name, "release_skew") == 0 && strcmp(m->stat, "max") == 0 &&
-            m->workload == NULL)
+        if (strcmp(m->name, "release_skew") == 0 && strcmp(m->stat, "max") == 0)
             put_skew(r, m);
         if (m->reason == NULL || strcmp(m->stat, "p50") != 0)
             continue;
@@ -270,8 +308,6 @@ static void put_grounds(struct report *r)
                      m->ci_high);
         if (strcmp(m->name, "speedup") == 0)
             put_ground(r, m, what);
-        if (strcmp(m->name, "output_tps_user") == 0)
-            put_ground(r, m, "decode tok/s");
     }
 }
 

@@ -119,13 +119,16 @@ wait_for() {
         sleep 0.1
     done
 }
+# What an earlier program wrote must not pass for this one's word: a signal to a child that is not yet exec'd is lost.
 for signal in INT TERM; do
+    rm -f "$tmp/err"
     "$tokaudit" capture -p 1 -o "$tmp/signal" 2>"$tmp/err" &
     wait_for capturing "$tmp/err"
     kill -$signal $!
     wait $! || fail "status $? after SIG$signal"
     has "$tmp/signal" '"kind":"closing"'
 done
+rm -f "$tmp/out"
 # COMMAND is told, awaited, and its status counts.
 "$tokaudit" capture -p 1 --tail 0 -o "$tmp/signal" -- sh -c '
     trap "sleep 0.2; exit 6" TERM; echo up; while :; do sleep 0.05; done' >"$tmp/out" 2>"$tmp/err" &

@@ -30,12 +30,6 @@ trap 'sh "$here/llama-server.sh" stop "$dir"' EXIT
 trap 'exit 130' INT TERM
 sh "$here/llama-server.sh" start "$dir" "$port"
 
-replay() { # SPEC OUTPUT [OPTION...]
-    spec=$1 output=$2
-    shift 2
-    "$bin" replay "$here/$spec.json" --target "http://127.0.0.1:$port" --label llama.cpp -o "$output" "$@"
-}
-
 for kind in run_single run_double; do
     say "$kind, recorded by libpcap and at the client's sockets"
     "$bin" capture -p "$port" --label llama.cpp -o "$dir/$kind-libpcap.pcapng.gz" -- \
@@ -43,14 +37,16 @@ for kind in run_single run_double; do
         -o "$dir/$kind-socket.pcapng.gz"
 done
 
-# The small one, of both workloads once, that the examples are made from.
+# The small one, of both workloads once, for traces/examples. Names without folders, since the trace keeps the command.
 say "one repeat of both workloads in one trace"
+cp "$here/run_single.json" "$here/run_double.json" "$dir"
 cat >"$dir/both.sh" <<END
 set -e
-"$bin" replay "$here/run_single.json" --target "http://127.0.0.1:$port" --repeats 1 -o "$dir/small-1.pcapng.gz"
-"$bin" replay "$here/run_double.json" --target "http://127.0.0.1:$port" --repeats 1 -o "$dir/small-2.pcapng.gz"
+for kind in run_single run_double; do
+    "$bin" replay \$kind.json --target "http://127.0.0.1:$port" --repeats 1 -o small-\$kind.pcapng.gz
+done
 END
-"$bin" capture -p "$port" --label llama.cpp -o "$dir/small.pcapng.gz" -- sh "$dir/both.sh"
+(cd "$dir" && "$bin" capture -p "$port" --label llama.cpp -o llama.cpp-smollm2-135m.pcapng.gz -- sh both.sh)
 
 for vantage in libpcap socket; do
     "$bin" analyze "$dir/run_single-$vantage.pcapng.gz" "$dir/run_double-$vantage.pcapng.gz" --format json \
