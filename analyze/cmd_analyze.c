@@ -100,6 +100,17 @@ const struct cli_command cmd_analyze = {
                    "A decode rate is withheld, with the reason, unless the output came in enough "
                    "events, reads and\n"
                    "tokens over enough time: see the gates.\n\n"
+                   "A claim is NAME[.STAT][@REQUEST]=VALUE[UNIT]. NAME is a figure of the report "
+                   "(ttft, wall_tps,\n"
+                   "output_tps_user, output_tps, e2el, tpot, icl, speedup, ...) or, for a number "
+                   "published without a\n"
+                   "definition, one of rate, throughput, latency, itl, prompt_rate, input_tokens, "
+                   "output_tokens,\n"
+                   "requests, failed, concurrency, memory. STAT is mean, p50, p90, p95, p99, min, "
+                   "max or sum; without it\n"
+                   "each is tried. REQUEST is the number that --requests shows. UNIT is tok/s, "
+                   "req/s, s, ms, us, ns, tokens,\n"
+                   "%, or bytes with kB, MB, GB, KiB, MiB, GiB.\n\n"
                    "Ends with 0 when done, 1 if something is at or above --fail-on, 3 if no trace "
                    "could be used.",
     .options = options,
