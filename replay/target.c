@@ -142,6 +142,9 @@ int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
     char port[8];
     snprintf(port, sizeof port, "%u", (unsigned)t->port);
     int rc = getaddrinfo(t->host, port, &hints, &list);
+    if (rc != 0 &&
+        text_same(slice_of(t->host), "localhost"))          /* bare containers have no hosts file */
+        rc = getaddrinfo("127.0.0.1", port, &hints, &list); /* RFC 6761, 6.3 */
     if (rc != 0)
         return err_set(e, TA_ESYS, "looking up %s: %s", t->host, gai_strerror(rc));
     struct buf tried;

@@ -20,6 +20,7 @@
 #include "analyze/metrics.h"
 #include "analyze/report_html.h"
 #include "analyze/runs.h"
+#include "tests/support/folder.h"
 #include "traces/base/clock.h"
 
 /* --- analyses by hand ------------------------------------------------------------------------- */
@@ -240,71 +241,13 @@ static void build_pair(struct audit *a)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static char *make_dir(void)
-{
-    char template[] = "/tmp/tokaudit-report-XXXXXX";
-    assert_non_null(mkdtemp(template));
-    return mem_strdup(template);
-}
-
-static void remove_files(const char *dir)
-{
-    DIR *d = opendir(dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        char *path = mem_printf("%s/%s", dir, e->d_name);
-        struct stat st;
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && stat(path, &st) == 0) {
-            if (S_ISDIR(st.st_mode))
-                remove_files(path);
-            else
-                unlink(path);
-        }
-        free(path);
-    }
-    closedir(d);
-    rmdir(dir);
-}
-
-static char *slurp(const char *dir, const char *name)
-{
-    char *path = mem_printf("%s/%s", dir, name);
-    FILE *f = fopen(path, "rb");
-    if (f == NULL)
-        fail_msg("no %s", path);
-    free(path);
-    char *text = mem_zalloc(16u << 20);
-    size_t n = fread(text, 1, (16u << 20) - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    return text;
-}
-
-static bool exists(const char *dir, const char *name)
-{
-    char *path = mem_printf("%s/%s", dir, name);
-    bool there = access(path, R_OK) == 0;
-    free(path);
-    return there;
-}
-
-static bool has_gnuplot(void)
-{
-    char *version = plot_gnuplot_version();
-    bool there = version != NULL;
-    free(version);
-    if (!there)
-        fprintf(stderr, "SKIPPED: there is no gnuplot, no picture was tested\n");
-    return there;
-}
-
 /* The report of a, as text; dir is the caller's. */
 static char *report_of(const struct audit *a, const char *dir)
 {
     struct err e = {0};
     if (report_html_write(a, dir, &audit_defaults, &e) != TA_OK)
         fail_msg("%s", e.msg);
-    return slurp(dir, "report.html");
+    return folder_read(dir, "report.html");
 }
 
 static void assert_has(const char *page, const char *what)
@@ -336,7 +279,7 @@ static void phantom_is_told_first(void **state)
     (void)state;
     struct audit a = {0};
     build_phantom(&a);
-    char *dir = make_dir(), *page = report_of(&a, dir);
+    char *dir = folder_make(), *page = report_of(&a, dir);
     assert_has(page, "<h1>14,000 tok/s never happened: 2 of 4 claims fail the audit</h1>");
     assert_has(page, "<b>0</b> packets lost by the recorder");
     assert_has(page, "SIMULATED SERVER");
@@ -351,7 +294,7 @@ static void phantom_is_told_first(void **state)
     assert_null(strstr(page, "fraud"));
     assert_null(strstr(page, "<script"));
     free(page);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     audit_free(&a);
 }
@@ -361,7 +304,7 @@ static void measured_values_without_claims(void **state)
     (void)state;
     struct audit a = {0};
     build_pair(&a);
-    char *dir = make_dir(), *page = report_of(&a, dir);
+    char *dir = folder_make(), *page = report_of(&a, dir);
     assert_has(page, "<h1>Measured: wall rate p50 ");
     assert_has(page, "amber");
     assert_has(page, "<span class=\"sim\">simulated</span>");
@@ -370,7 +313,7 @@ static void measured_values_without_claims(void **state)
     assert_has(page, "<b>32</b> requests, 30 complete");
     assert_null(strstr(page, "<th class=\"n\">claimed</th>"));
     free(page);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     audit_free(&a);
 }
@@ -380,7 +323,7 @@ static void lost_packets_are_not_hidden(void **state)
     (void)state;
     struct audit a = {0};
     build_phantom(&a);
-    char *dir = make_dir();
+    char *dir = folder_make();
     a.traces.v[0].vantage = "libpcap";
     a.traces.v[0].totals.counted_dropped = UINT64_MAX;
     char *page = report_of(&a, dir);
@@ -390,7 +333,7 @@ static void lost_packets_are_not_hidden(void **state)
     page = report_of(&a, dir);
     assert_has(page, "<b>1,234</b> packets lost by the recorder");
     free(page);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     audit_free(&a);
 }
@@ -400,21 +343,21 @@ static void same_analysis_same_bytes(void **state)
     (void)state;
     struct audit a = {0};
     build_phantom(&a);
-    char *one = make_dir(), *two = make_dir();
+    char *one = folder_make(), *two = folder_make();
     char *first = report_of(&a, one), *second = report_of(&a, two);
     assert_string_equal(first, second);
     static const char *const files[] = {"data/phantom-arrival.tsv", "plots/phantom.gp",
                                         "data/timeline-1-requests.tsv"};
     for (size_t i = 0; i < 3; i++) {
-        char *x = slurp(one, files[i]), *y = slurp(two, files[i]);
+        char *x = folder_read(one, files[i]), *y = folder_read(two, files[i]);
         assert_string_equal(x, y);
         free(x);
         free(y);
     }
     free(first);
     free(second);
-    remove_files(one);
-    remove_files(two);
+    folder_remove(one);
+    folder_remove(two);
     free(one);
     free(two);
     audit_free(&a);
@@ -425,11 +368,11 @@ static void nothing_to_audit(void **state)
     (void)state;
     struct audit a = {0};
     add_trace(&a, "empty.pcapng.gz", NULL, NULL);
-    char *dir = make_dir(), *page = report_of(&a, dir);
+    char *dir = folder_make(), *page = report_of(&a, dir);
     assert_has(page, "<h1>Nothing to audit: no LLM request was seen</h1>");
-    assert_false(exists(dir, "plots/timeline-1.gp"));
+    assert_false(folder_has(dir, "plots/timeline-1.gp"));
     free(page);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     audit_free(&a);
 }
@@ -449,19 +392,19 @@ static void a_folder_that_cannot_be_made(void **state)
 static void pictures_are_drawn(void **state)
 {
     (void)state;
-    if (!has_gnuplot())
+    if (!gnuplot_is_there())
         skip();
     struct audit a = {0};
     build_phantom(&a);
-    char *dir = make_dir(), *page = report_of(&a, dir);
+    char *dir = folder_make(), *page = report_of(&a, dir);
     assert_null(strstr(page, "Not drawn"));
     assert_int_equal(times(page, "role=\"img\""), 2);
     assert_has(page, "14,000 tok/s never happened: 512 tokens took 12.3 s, then left in one 37 ms "
                      "burst");
-    assert_true(exists(dir, "plots/phantom.svg"));
-    assert_true(exists(dir, "plots/phantom.png"));
+    assert_true(folder_has(dir, "plots/phantom.svg"));
+    assert_true(folder_has(dir, "plots/phantom.png"));
     free(page);
-    remove_files(dir);
+    folder_remove(dir);
     audit_free(&a);
 
     a = (struct audit){0};
@@ -471,7 +414,7 @@ static void pictures_are_drawn(void **state)
     assert_null(strstr(page, "Not drawn"));
     assert_int_equal(times(page, "role=\"img\""), 3);
     free(page);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     audit_free(&a);
 }
@@ -683,17 +626,17 @@ static void hostile_text_stays_text(void **state)
             struct audit a = {0};
             builds[b](&a);
             spoil(&a, whole ? text : hostile);
-            char *dir = make_dir(), *page = report_of(&a, dir);
+            char *dir = folder_make(), *page = report_of(&a, dir);
             assert_null(strstr(page, "<b>&amp;"));
             assert_null(strstr(page, "\x1b"));
             assert_has(page, "&lt;b&gt;");
-            assert_false(exists(dir, "HACKED"));
-            assert_false(exists(dir, "plots/HACKED"));
+            assert_false(folder_has(dir, "HACKED"));
+            assert_false(folder_has(dir, "plots/HACKED"));
             assert_true(strlen(page) < 4u << 20);
-            if (has_gnuplot())
+            if (gnuplot_is_there())
                 assert_null(strstr(page, "Not drawn"));
             free(page);
-            remove_files(dir);
+            folder_remove(dir);
             free(dir);
             audit_free(&a);
         }

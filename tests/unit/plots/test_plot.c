@@ -6,76 +6,15 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plots/plot.h"
+#include "tests/support/folder.h"
 #include "traces/base/mem.h"
-
-static char *make_dir(void)
-{
-    char template[] = "/tmp/tokaudit-plot-XXXXXX";
-    assert_non_null(mkdtemp(template));
-    return mem_strdup(template);
-}
-
-static void remove_files(const char *dir)
-{
-    DIR *d = opendir(dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        char *path = mem_printf("%s/%s", dir, e->d_name);
-        struct stat st;
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && stat(path, &st) == 0) {
-            if (S_ISDIR(st.st_mode))
-                remove_files(path);
-            else
-                unlink(path);
-        }
-        free(path);
-    }
-    closedir(d);
-    rmdir(dir);
-}
-
-static char *slurp(const char *dir, const char *name)
-{
-    char *path = mem_printf("%s/%s", dir, name);
-    FILE *f = fopen(path, "rb");
-    if (f == NULL)
-        fail_msg("no %s", path);
-    free(path);
-    char *text = mem_zalloc(1u << 20);
-    size_t n = fread(text, 1, (1u << 20) - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    return text;
-}
-
-static bool exists(const char *dir, const char *name)
-{
-    char *path = mem_printf("%s/%s", dir, name);
-    bool there = access(path, F_OK) == 0;
-    free(path);
-    return there;
-}
-
-static bool has_gnuplot(void)
-{
-    char *version = plot_gnuplot_version();
-    bool there = version != NULL;
-    if (there)
-        assert_int_equal(strncmp(version, "gnuplot ", 8), 0);
-    free(version);
-    if (!there)
-        fprintf(stderr, "SKIPPED: there is no gnuplot, no picture was tested\n");
-    return there;
-}
 
 static const char hostile[] = "it's `touch HACKED` \"q\" $(touch HACKED) \\n <b>&\n\tx\x1b[0m\xff#";
 
@@ -141,11 +80,11 @@ static void a_script_that_stands_alone(void **state)
     fill(&p, hostile);
     plot_number(&p, "A", 14000);
     plot_number(&p, "B", NAN);
-    char *dir = make_dir();
+    char *dir = folder_make();
     struct plot_result result;
     struct err e = {0};
     assert_int_equal(plot_draw(&p, dir, &result, &e), TA_OK);
-    char *script = slurp(dir, "plots/compare.gp");
+    char *script = folder_read(dir, "plots/compare.gp");
     assert_non_null(strstr(script, "\nSUM = '../data/compare-summary.tsv'\n"));
     assert_non_null(strstr(script, "\nA = 14000\nB = NaN\n"));
     assert_non_null(
@@ -153,11 +92,11 @@ static void a_script_that_stands_alone(void **state)
     assert_non_null(strstr(script, "C_REAL"));          /* the style */
     assert_non_null(strstr(script, "unset multiplot")); /* the template */
     assert_null(strstr(script, "\nload "));
-    assert_true(exists(dir, "data/compare-summary.tsv"));
+    assert_true(folder_has(dir, "data/compare-summary.tsv"));
     free(script);
     free(result.svg);
     free(result.why_not);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     plot_done(&p);
 }
@@ -165,28 +104,28 @@ static void a_script_that_stands_alone(void **state)
 static void pictures_of_hostile_text(void **state)
 {
     (void)state;
-    if (!has_gnuplot())
+    if (!gnuplot_is_there())
         skip();
     struct plot p;
     fill(&p, hostile);
-    char *dir = make_dir();
+    char *dir = folder_make();
     struct plot_result result;
     struct err e = {0};
     assert_int_equal(plot_draw(&p, dir, &result, &e), TA_OK);
     if (!result.drawn)
         fail_msg("%s", result.why_not);
     assert_null(result.why_not);
-    assert_false(exists(dir, "HACKED"));
-    assert_false(exists(dir, "plots/HACKED"));
+    assert_false(folder_has(dir, "HACKED"));
+    assert_false(folder_has(dir, "plots/HACKED"));
     /* gnuplot escapes & and < only. */
     assert_non_null(
         strstr(result.svg, "it's `touch HACKED` \"q\" $(touch HACKED) \\n &lt;b>&amp;"));
     assert_non_null(strstr(result.svg, "<title id=\"compare-t\">alt text</title>"));
-    char *svg = slurp(dir, "plots/compare.svg");
+    char *svg = folder_read(dir, "plots/compare.svg");
     assert_int_equal(strncmp(svg, "<?xml", 5), 0);
     free(svg);
     free(result.svg);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     plot_done(&p);
 }
@@ -196,16 +135,16 @@ static void pictures_of_hostile_text(void **state)
 static void a_warning_is_a_failure(void **state)
 {
     (void)state;
-    if (!has_gnuplot())
+    if (!gnuplot_is_there())
         skip();
-    char *dir = make_dir();
+    char *dir = folder_make();
     struct plot p;
     struct plot_result result;
     struct err e = {0};
     fill(&p, "fine");
     assert_int_equal(plot_draw(&p, dir, &result, &e), TA_OK);
     assert_true(result.drawn);
-    assert_true(exists(dir, "plots/compare.svg"));
+    assert_true(folder_has(dir, "plots/compare.svg"));
     free(result.svg);
     buf_clear(&p.tables.v[1].rows);
     buf_puts(&p.tables.v[1].rows, "# nothing\n");
@@ -215,7 +154,7 @@ static void a_warning_is_a_failure(void **state)
     assert_non_null(result.why_not);
     assert_non_null(strstr(result.why_not, "gnuplot"));
     free(result.why_not);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     plot_done(&p);
 }
@@ -224,7 +163,7 @@ static void without_gnuplot_only_the_pictures_are_missing(void **state)
 {
     (void)state;
     char *path = mem_strdup(getenv("PATH"));
-    char *dir = make_dir();
+    char *dir = folder_make();
     setenv("PATH", dir, 1);
     struct plot p;
     struct plot_result result;
@@ -235,11 +174,11 @@ static void without_gnuplot_only_the_pictures_are_missing(void **state)
     setenv("PATH", path, 1);
     assert_false(result.drawn);
     assert_non_null(strstr(result.why_not, "no gnuplot"));
-    assert_true(exists(dir, "plots/compare.gp"));
-    assert_true(exists(dir, "data/compare-repeats.tsv"));
-    assert_false(exists(dir, "plots/compare.svg"));
+    assert_true(folder_has(dir, "plots/compare.gp"));
+    assert_true(folder_has(dir, "data/compare-repeats.tsv"));
+    assert_false(folder_has(dir, "plots/compare.svg"));
     free(result.why_not);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
     free(path);
     plot_done(&p);
@@ -278,7 +217,7 @@ static void what_gnuplot_says(void **state)
         {"head -c 100000 /dev/zero | tr '\\0' x >&2", false, "xxx"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *bin = make_dir(), *dir = make_dir();
+        char *bin = folder_make(), *dir = folder_make();
         char *before = put_stand_in(bin, cases[i].script);
         struct plot p;
         struct plot_result result;
@@ -293,8 +232,8 @@ static void what_gnuplot_says(void **state)
         free(result.why_not);
         free(before);
         plot_done(&p);
-        remove_files(dir);
-        remove_files(bin);
+        folder_remove(dir);
+        folder_remove(bin);
         free(dir);
         free(bin);
     }
@@ -311,13 +250,13 @@ static void faults_of_the_disk_are_errors(void **state)
     assert_non_null(strstr(e.msg, "/dev/null/no"));
     plot_done(&p);
 
-    char *dir = make_dir();
+    char *dir = folder_make();
     fill(&p, "x");
     p.template = "no-such-template";
     assert_int_equal(plot_draw(&p, dir, &result, &e), TA_ESYS);
     assert_non_null(strstr(e.msg, "no-such-template.gp"));
     plot_done(&p);
-    remove_files(dir);
+    folder_remove(dir);
     free(dir);
 }
 
