@@ -247,6 +247,14 @@ static size_t largest_group(const struct compare *c)
     return most;
 }
 
+static const struct server *the_known(const struct compare *c)
+{
+    size_t i = 0;
+    while (i + 1 < c->n && effect_of(&c->v[i]) == EFFECT_UNKNOWN)
+        i++;
+    return &c->v[i];
+}
+
 static const char *title_of(const struct compare *c)
 {
     struct arena *texts = &c->f->texts;
@@ -273,8 +281,11 @@ static const char *title_of(const struct compare *c)
         return figure_text(texts, "%s from %s: %.2f× at best, %.2f× at worst", who, what, best,
                            worst);
     }
-    return figure_text(texts, "%s: %s gives %.2f× the rate of one alone",
-                       figure_server(texts, c->a, c->v[0].like), what, best);
+    const char *name = figure_server(texts, c->a, the_known(c)->like);
+    if (effect_of(the_known(c)) == EFFECT_NONE)
+        return figure_text(texts, "%s: with %s no difference can be told (%.2f×)", name, what,
+                           best);
+    return figure_text(texts, "%s: %s gives %.2f× the rate of one alone", name, what, best);
 }
 
 static void put_heads(struct compare *c)

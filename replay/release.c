@@ -1,4 +1,4 @@
-/* Exact deadlines over libuv (DESIGN section 4): timerfd through uv_poll on Linux, whose wake-ups
+/* Exact deadlines over libuv: timerfd through uv_poll on Linux, whose wake-ups
  * come some 100 µs late under load; elsewhere a uv_timer, which counts whole milliseconds. Both are
  * set early by more than that. */
 #include "replay/release.h"

@@ -14,7 +14,7 @@ failures=0
 
 compare() { # EXPECTATION
     if [ "$update" = --update ]; then
-        cp "$found" "$1"
+        cat "$found" >"$1" # through a link: one expectation is the schema's example
     elif ! diff -u "$1" "$found" >&2; then
         failures=$((failures + 1))
     fi

@@ -1,4 +1,4 @@
-/* The two clocks, and the pairs that tie them together (DESIGN: packet stamps are CLOCK_REALTIME,
+/* The two clocks, and the pairs that tie them together (packet stamps are CLOCK_REALTIME,
  * deadlines are CLOCK_MONOTONIC). */
 #ifndef TRACES_BASE_CLOCK_H
 #define TRACES_BASE_CLOCK_H
