@@ -23,6 +23,13 @@ struct jscan jscan_over(struct slice text)
         .start = text.p, .p = text.p, .end = text.p + text.n, .state = WANT_VALUE, .last = JT_NULL};
 }
 
+struct jscan jscan_over_valid(struct slice text)
+{
+    struct jscan s = jscan_over(text);
+    s.valid = true;
+    return s;
+}
+
 static enum jscan_token bad(struct jscan *s)
 {
     s->last = JT_BAD;
@@ -51,30 +58,46 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+/* Bytes at which a string is not just more text: its end, an escape, what may not stand in it. */
+static const bool stops[256] = {
+    [0x00] = true, [0x01] = true, [0x02] = true, [0x03] = true, [0x04] = true, [0x05] = true,
+    [0x06] = true, [0x07] = true, [0x08] = true, [0x09] = true, [0x0A] = true, [0x0B] = true,
+    [0x0C] = true, [0x0D] = true, [0x0E] = true, [0x0F] = true, [0x10] = true, [0x11] = true,
+    [0x12] = true, [0x13] = true, [0x14] = true, [0x15] = true, [0x16] = true, [0x17] = true,
+    [0x18] = true, [0x19] = true, [0x1A] = true, [0x1B] = true, [0x1C] = true, [0x1D] = true,
+    [0x1E] = true, [0x1F] = true, ['"'] = true,  ['\\'] = true,
+};
+
+/* At the backslash; returns what follows the escape, or NULL. */
+static const char *scan_escape(const char *p, const char *end)
+{
+    if (++p == end)
+        return NULL;
+    if (*p == 'u') {
+        if (end - p < 5)
+            return NULL;
+        return is_hex(p[1]) && is_hex(p[2]) && is_hex(p[3]) && is_hex(p[4]) ? p + 5 : NULL;
+    }
+    return *p != '\0' && strchr("\"\\/bfnrt", *p) != NULL ? p + 1 : NULL;
+}
+
 /* At the opening quote. */
 static bool scan_string(struct jscan *s)
 {
-    const char *p = s->p + 1;
+    const char *p = s->p + 1, *end = s->end;
     s->escaped = false;
-    for (; p < s->end && *p != '"'; p++) {
-        if ((unsigned char)*p < 0x20)
+    for (;;) {
+        while (p < end && !stops[(unsigned char)*p])
+            p++;
+        if (p == end || (unsigned char)*p < 0x20)
             return false;
-        if (*p != '\\')
-            continue;
+        if (*p == '"')
+            break;
         s->escaped = true;
-        if (++p == s->end)
+        p = scan_escape(p, end);
+        if (p == NULL)
             return false;
-        if (*p == 'u') {
-            for (int i = 0; i < 4; i++) {
-                if (++p == s->end || !is_hex(*p))
-                    return false;
-            }
-        } else if (*p == '\0' || strchr("\"\\/bfnrt", *p) == NULL) {
-            return false;
-        }
     }
-    if (p == s->end)
-        return false;
     s->text = (struct slice){s->p + 1, (size_t)(p - s->p - 1)};
     s->p = p + 1;
     return true;
@@ -209,8 +232,10 @@ enum jscan_token jscan_next(struct jscan *s)
         if (*s->p != ',')
             return bad(s);
         s->p++;
-        s->state = inside_object(s) ? WANT_KEY : WANT_VALUE;
-        return jscan_next(s);
+        skip_blanks(s);
+        if (s->p == s->end)
+            return bad(s);
+        return closer == '}' ? scan_key(s) : scan_value(s);
     case WANT_NOTHING:
         break;
     }
@@ -240,10 +265,36 @@ void jscan_finish(struct jscan *s)
         ;
 }
 
+/* After the opener of a container in valid text: to its end, by brackets alone. */
+static void leap(struct jscan *s)
+{
+    unsigned open = 1;
+    const char *p = s->p;
+    while (open > 0 && p < s->end) {
+        char c = *p++;
+        if (c == '"') {
+            while (p < s->end && *p != '"')
+                p += *p == '\\' ? 2 : 1;
+            p++;
+        } else if (c == '{' || c == '[') {
+            open++;
+        } else if (c == '}' || c == ']') {
+            open--;
+        }
+    }
+    s->p = p < s->end ? p : s->end;
+    s->depth--;
+    after_value(s);
+    s->last = JT_NULL; /* the value is over */
+}
+
 void jscan_skip(struct jscan *s)
 {
     jscan_next(s);
-    jscan_finish(s);
+    if (s->valid && (s->last == JT_OBJECT || s->last == JT_ARRAY))
+        leap(s);
+    else
+        jscan_finish(s);
 }
 
 bool jscan_bad(const struct jscan *s)

@@ -44,10 +44,15 @@ struct jscan {
     enum jscan_token last;
     unsigned depth;
     uint8_t state;
+    bool valid; /* the text is known to be JSON: what is skipped is not read */
     uint8_t is_object[JSCAN_DEPTH / 8];
 };
 
 struct jscan jscan_over(struct slice text);
+
+/* Over a value that a scanner has been through already (never jscan_bad): skipping a container only
+ * looks for its end. */
+struct jscan jscan_over_valid(struct slice text);
 enum jscan_token jscan_next(struct jscan *s);
 
 /* Inside an object, after JT_OBJECT or a member's whole value: true and the next key, or false at

@@ -192,7 +192,7 @@ static void read_tool_calls(struct message *m, struct jscan *s)
 static void read_message(struct reading *r, struct slice object, uint32_t choice)
 {
     struct message m = {.r = r, .choice = choice};
-    struct jscan s = jscan_over(object);
+    struct jscan s = jscan_over_valid(object);
     struct slice key;
     bool role = false;
     size_t before = r->emitted;
@@ -239,14 +239,14 @@ static void read_choice(struct reading *r, struct jscan *s)
     }
     uint32_t choice = index < 0 || index > UINT32_MAX ? 0 : (uint32_t)index;
     read_message(r, message, choice);
-    struct jscan f = jscan_over(finish);
+    struct jscan f = jscan_over_valid(finish);
     if (jscan_next(&f) == JT_STRING && f.text.n > 0)
         emit_text(r, DELTA_FINISH, choice, string_of(r, &f));
 }
 
 static void read_choices(struct reading *r, struct slice value)
 {
-    struct jscan s = jscan_over(value);
+    struct jscan s = jscan_over_valid(value);
     if (jscan_next(&s) != JT_ARRAY)
         return;
     while (jscan_element(&s)) {
@@ -292,7 +292,7 @@ static void read_details(struct jscan *s, const char *name, int64_t *out)
 static void read_usage(struct reading *r, struct slice value)
 {
     struct usage u = {-1, -1, -1, -1};
-    struct jscan s = jscan_over(value);
+    struct jscan s = jscan_over_valid(value);
     struct slice key;
     if (jscan_next(&s) != JT_OBJECT)
         return;
@@ -329,7 +329,7 @@ static void read_timings(struct reading *r, struct slice value)
         {"predicted_per_second", &t.predicted_per_second},
     };
     enum { FIELDS = sizeof fields / sizeof *fields };
-    struct jscan s = jscan_over(value);
+    struct jscan s = jscan_over_valid(value);
     struct slice key;
     bool stated = false;
     if (jscan_next(&s) != JT_OBJECT)
@@ -353,7 +353,7 @@ static void read_timings(struct reading *r, struct slice value)
  * detail) a list. */
 static void read_error(struct reading *r, struct slice value)
 {
-    struct jscan s = jscan_over(value);
+    struct jscan s = jscan_over_valid(value);
     struct slice key, message = value;
     switch (jscan_next(&s)) {
     case JT_STRING:
