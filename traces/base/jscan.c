@@ -17,16 +17,31 @@ enum state {
     WANT_NOTHING
 };
 
+/* is_object is left as it is: a bit is written before it is read, and clearing 64 bytes for each of
+ * an event's few small values costs as much as scanning them. */
+static void start_over(struct jscan *s, struct slice text, bool valid)
+{
+    s->start = s->p = text.p;
+    s->end = text.p + text.n;
+    s->text = (struct slice){text.p, 0};
+    s->escaped = false;
+    s->last = JT_NULL;
+    s->depth = 0;
+    s->state = WANT_VALUE;
+    s->valid = valid;
+}
+
 struct jscan jscan_over(struct slice text)
 {
-    return (struct jscan){
-        .start = text.p, .p = text.p, .end = text.p + text.n, .state = WANT_VALUE, .last = JT_NULL};
+    struct jscan s;
+    start_over(&s, text, false);
+    return s;
 }
 
 struct jscan jscan_over_valid(struct slice text)
 {
-    struct jscan s = jscan_over(text);
-    s.valid = true;
+    struct jscan s;
+    start_over(&s, text, true);
     return s;
 }
 
@@ -36,10 +51,16 @@ static enum jscan_token bad(struct jscan *s)
     return JT_BAD;
 }
 
+static const char *blanks_end(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+        p++;
+    return p;
+}
+
 static void skip_blanks(struct jscan *s)
 {
-    while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\r' || *s->p == '\t'))
-        s->p++;
+    s->p = blanks_end(s->p, s->end);
 }
 
 static bool inside_object(const struct jscan *s)
@@ -81,25 +102,31 @@ static const char *scan_escape(const char *p, const char *end)
     return *p != '\0' && strchr("\"\\/bfnrt", *p) != NULL ? p + 1 : NULL;
 }
 
-/* At the opening quote. */
-static bool scan_string(struct jscan *s)
+/* From the opening quote to what follows the closing one, or NULL. */
+static const char *string_end(const char *p, const char *end, bool *escaped)
 {
-    const char *p = s->p + 1, *end = s->end;
-    s->escaped = false;
-    for (;;) {
+    for (p++;;) {
         while (p < end && !stops[(unsigned char)*p])
             p++;
         if (p == end || (unsigned char)*p < 0x20)
-            return false;
+            return NULL;
         if (*p == '"')
-            break;
-        s->escaped = true;
+            return p + 1;
+        *escaped = true;
         p = scan_escape(p, end);
         if (p == NULL)
-            return false;
+            return NULL;
     }
-    s->text = (struct slice){s->p + 1, (size_t)(p - s->p - 1)};
-    s->p = p + 1;
+}
+
+static bool scan_string(struct jscan *s)
+{
+    s->escaped = false;
+    const char *after = string_end(s->p, s->end, &s->escaped);
+    if (after == NULL)
+        return false;
+    s->text = (struct slice){s->p + 1, (size_t)(after - s->p) - 2};
+    s->p = after;
     return true;
 }
 
@@ -110,53 +137,75 @@ static const char *digits(const char *p, const char *end)
     return p;
 }
 
-static bool scan_number(struct jscan *s)
+/* What follows the number at p, or NULL. */
+static const char *number_end(const char *p, const char *end)
 {
-    const char *p = s->p;
-    if (p < s->end && *p == '-')
+    if (p < end && *p == '-')
         p++;
     const char *whole = p;
-    p = digits(p, s->end);
+    p = digits(p, end);
     if (p == whole || (*whole == '0' && p - whole > 1))
-        return false;
-    if (p < s->end && *p == '.') {
+        return NULL;
+    if (p < end && *p == '.') {
         const char *fraction = ++p;
-        p = digits(p, s->end);
+        p = digits(p, end);
         if (p == fraction)
-            return false;
+            return NULL;
     }
-    if (p < s->end && (*p == 'e' || *p == 'E')) {
+    if (p < end && (*p == 'e' || *p == 'E')) {
         p++;
-        if (p < s->end && (*p == '+' || *p == '-'))
+        if (p < end && (*p == '+' || *p == '-'))
             p++;
         const char *exponent = p;
-        p = digits(p, s->end);
+        p = digits(p, end);
         if (p == exponent)
-            return false;
+            return NULL;
     }
-    s->text = (struct slice){s->p, (size_t)(p - s->p)};
-    s->p = p;
+    return p;
+}
+
+static bool scan_number(struct jscan *s)
+{
+    const char *after = number_end(s->p, s->end);
+    if (after == NULL)
+        return false;
+    s->text = (struct slice){s->p, (size_t)(after - s->p)};
+    s->p = after;
     return true;
+}
+
+static const char *word_end(const char *p, const char *end, const char *text)
+{
+    size_t n = strlen(text);
+    return (size_t)(end - p) >= n && memcmp(p, text, n) == 0 ? p + n : NULL;
 }
 
 static enum jscan_token word(struct jscan *s, const char *text, enum jscan_token t)
 {
-    size_t n = strlen(text);
-    if ((size_t)(s->end - s->p) < n || memcmp(s->p, text, n) != 0)
+    const char *after = word_end(s->p, s->end, text);
+    if (after == NULL)
         return bad(s);
-    s->p += n;
+    s->p = after;
     after_value(s);
     return s->last = t;
 }
 
-static enum jscan_token open_nest(struct jscan *s, bool object)
+static bool go_in(struct jscan *s, bool object)
 {
     if (s->depth == JSCAN_DEPTH)
-        return bad(s);
+        return false;
     uint8_t bit = (uint8_t)(1u << (s->depth % 8));
     uint8_t *at = &s->is_object[s->depth / 8];
-    *at = (uint8_t)(object ? *at | bit : *at & ~bit);
+    uint8_t outer = (uint8_t)(s->depth % 8 == 0 ? 0 : *at & (bit - 1u));
+    *at = (uint8_t)(object ? outer | bit : outer);
     s->depth++;
+    return true;
+}
+
+static enum jscan_token open_nest(struct jscan *s, bool object)
+{
+    if (!go_in(s, object))
+        return bad(s);
     s->p++;
     s->state = object ? WANT_KEY_OR_END : WANT_VALUE_OR_END;
     return s->last = object ? JT_OBJECT : JT_ARRAY;
@@ -256,13 +305,82 @@ bool jscan_element(struct jscan *s)
     return t != JT_ARRAY_END && t != JT_BAD && t != JT_END;
 }
 
+/* From a member's key to its value, or NULL. */
+static const char *key_end(const char *p, const char *end)
+{
+    bool escaped;
+    if (*p != '"' || (p = string_end(p, end, &escaped)) == NULL)
+        return NULL;
+    p = blanks_end(p, end);
+    return p < end && *p == ':' ? blanks_end(p + 1, end) : NULL;
+}
+
+static const char *scalar_end(const char *p, const char *end)
+{
+    bool escaped;
+    switch (*p) {
+    case '"':
+        return string_end(p, end, &escaped);
+    case 't':
+        return word_end(p, end, "true");
+    case 'f':
+        return word_end(p, end, "false");
+    case 'n':
+        return word_end(p, end, "null");
+    default:
+        return number_end(p, end);
+    }
+}
+
+/* After the opener of a container: over the rest of it, as strictly as token by token but without
+ * their state, since most of what a stream's events hold is only passed over. */
+static bool walk(struct jscan *s)
+{
+    const char *p = s->p, *end = s->end;
+    unsigned outside = s->depth - 1;
+    bool first = true; /* nothing stands yet in the innermost container */
+    while (s->depth > outside) {
+        bool object = inside_object(s);
+        p = blanks_end(p, end);
+        if (p < end && *p == (object ? '}' : ']')) {
+            p++;
+            s->depth--;
+            first = false;
+            continue;
+        }
+        if (!first && (p == end || *p++ != ','))
+            return false;
+        p = blanks_end(p, end);
+        if (p == end || (object && (p = key_end(p, end)) == NULL) || p == end)
+            return false;
+        first = *p == '{' || *p == '[';
+        if (!first)
+            p = scalar_end(p, end);
+        else if (go_in(s, *p == '{'))
+            p++;
+        else
+            p = NULL;
+        if (p == NULL)
+            return false;
+    }
+    s->p = p;
+    return true;
+}
+
 void jscan_finish(struct jscan *s)
 {
     if (s->last != JT_OBJECT && s->last != JT_ARRAY)
         return;
-    unsigned outside = s->depth - 1;
-    while (s->depth > outside && jscan_next(s) != JT_BAD)
-        ;
+    if (s->state != WANT_KEY_OR_END && s->state != WANT_VALUE_OR_END) {
+        unsigned outside = s->depth - 1; /* part of it has been read */
+        while (s->depth > outside && jscan_next(s) != JT_BAD)
+            ;
+    } else if (walk(s)) {
+        after_value(s);
+        s->last = JT_NULL; /* the value is over */
+    } else {
+        bad(s);
+    }
 }
 
 /* After the opener of a container in valid text: to its end, by brackets alone. */

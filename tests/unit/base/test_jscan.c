@@ -21,6 +21,25 @@ static bool scans(struct slice text)
     return jscan_next(&s) == JT_END;
 }
 
+/* Token by token; what is skipped in one go must be judged the same. */
+static bool scans_by_token(struct slice text)
+{
+    struct jscan s = jscan_over(text);
+    enum jscan_token t;
+    do
+        t = jscan_next(&s);
+    while (t != JT_BAD && t != JT_END);
+    return t == JT_END;
+}
+
+/* Of valid text: skipped by its brackets, the value ends where it ends. */
+static bool leaps(struct slice text)
+{
+    struct jscan s = jscan_over_valid(text);
+    jscan_skip(&s);
+    return jscan_next(&s) == JT_END;
+}
+
 static void accepts_and_refuses(void **state)
 {
     (void)state;
@@ -33,9 +52,10 @@ static void accepts_and_refuses(void **state)
         "tru", "[1 2]", "\"\\x\"",     "\"a",        "]",     "{1:2}",     "-",
         "1 2", "[}",    "\"\\u00g0\"", "\"\t\"",     "nulll", "{\"a\" 1}", "\"\\"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        assert_true(scans(slice_of(good[i])));
+        assert_true(scans(slice_of(good[i])) && scans_by_token(slice_of(good[i])) &&
+                    leaps(slice_of(good[i])));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(scans(slice_of(bad[i])));
+        assert_false(scans(slice_of(bad[i])) || scans_by_token(slice_of(bad[i])));
 }
 
 static void walks_members(void **state)
@@ -129,6 +149,8 @@ static void agrees_with_json_test_suite(void **state)
         size_t n;
         char *text = read_file(path, &n);
         bool ok = scans((struct slice){text, n});
+        assert_int_equal(ok, scans_by_token((struct slice){text, n}));
+        assert_true(!ok || leaps((struct slice){text, n}));
         if ((f->d_name[0] == 'y' && !ok) || (f->d_name[0] == 'n' && ok)) {
             print_message("%s: %s\n", f->d_name, ok ? "accepted" : "refused");
             wrong++;
