@@ -413,7 +413,9 @@ static void judge(struct audit *a, const struct audit_options *o, struct claim *
 void claims_judge(struct audit *a, const struct audit_options *o)
 {
     double *bounds = formula_rate_bounds(a, o);
-    for (size_t i = 0; i < a->claims.n; i++)
+    for (size_t i = 0; i < a->claims.n; i++) {
+        a->claims.v[i].trace = a->claims.v[i].request == 0 ? (size_t)o->claim_trace : 0;
         judge(a, o, &a->claims.v[i], bounds);
+    }
     free(bounds);
 }

@@ -199,6 +199,7 @@ struct claim {
     const char *metric; /* name of the grammar: "rate", "ttft" … */
     const char *stat;   /* "value", "p50" … */
     size_t request;     /* ordinal from 1; 0: the run */
+    size_t trace;       /* number of the trace it is about; 0: all */
     double claimed;     /* in the metric's base unit */
     const char *claimed_text, *unit;
     struct interval claimed_interval;

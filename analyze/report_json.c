@@ -284,7 +284,7 @@ static void put_claim(struct jsonw *w, const struct audit *a, const struct claim
     jsonw_text(w, "tool", c->tool);
     jsonw_text(w, "metric", c->metric);
     jsonw_text(w, "stat", c->stat);
-    put_scope(w, 0, NULL, 0, c->request);
+    put_scope(w, c->trace, NULL, 0, c->request);
     jsonw_double(w, "claimed", c->claimed);
     jsonw_text(w, "claimed_text", c->claimed_text);
     put_interval(w, "claimed_interval", c->claimed_interval);

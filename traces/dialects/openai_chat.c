@@ -72,18 +72,19 @@ static struct slice string_of(struct reading *r, const struct jscan *s)
 }
 
 static const struct {
-    const char *key;
+    struct slice key;
     enum delta_kind kind;
 } text_keys[] = {
-    {"content", DELTA_TEXT},        {"reasoning_content", DELTA_REASONING},
-    {"reasoning", DELTA_REASONING}, {"thinking", DELTA_REASONING},
-    {"refusal", DELTA_REFUSAL},
+    {{"content", 7}, DELTA_TEXT},        {{"reasoning_content", 17}, DELTA_REASONING},
+    {{"reasoning", 9}, DELTA_REASONING}, {{"thinking", 8}, DELTA_REASONING},
+    {{"refusal", 7}, DELTA_REFUSAL},
 };
 
 static bool kind_of(struct slice key, enum delta_kind *kind)
 {
     for (size_t i = 0; i < sizeof text_keys / sizeof *text_keys; i++) {
-        if (slice_is(key, text_keys[i].key)) {
+        const struct slice *name = &text_keys[i].key;
+        if (key.n == name->n && memcmp(key.p, name->p, key.n) == 0) {
             *kind = text_keys[i].kind;
             return true;
         }
@@ -387,13 +388,13 @@ struct part {
 };
 
 static const struct {
-    const char *key;
+    struct slice key;
     void (*read)(struct reading *r, struct slice value);
 } part_keys[] = {
-    {"choices", read_choices},
-    {"usage", read_usage},
-    {"timings", read_timings},
-    {"error", read_error},
+    {{"choices", 7}, read_choices},
+    {{"usage", 5}, read_usage},
+    {{"timings", 7}, read_timings},
+    {{"error", 5}, read_error},
 };
 enum { PARTS = sizeof part_keys / sizeof *part_keys };
 
@@ -407,7 +408,8 @@ struct envelope {
 static bool take_part(struct envelope *env, struct jscan *s, struct slice key)
 {
     for (size_t i = 0; i < PARTS; i++) {
-        if (slice_is(key, part_keys[i].key) && env->n_parts < PARTS) {
+        const struct slice *name = &part_keys[i].key;
+        if (key.n == name->n && memcmp(key.p, name->p, key.n) == 0 && env->n_parts < PARTS) {
             struct slice value = take_value(s);
             env->parts[env->n_parts++] = (struct part){part_keys[i].read, value};
             return true;
