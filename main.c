@@ -4,12 +4,13 @@
 
 #include "analyze/cmd_analyze.h"
 #include "capture/cmd_capture.h"
+#include "capture/cmd_verify.h"
 #include "replay/cmd_replay.h"
 #include "replay/cmd_serve.h"
 #include "traces/base/cli.h"
 
 static const struct cli_command *const commands[] = {&cmd_capture, &cmd_replay, &cmd_serve,
-                                                     &cmd_analyze};
+                                                     &cmd_analyze, &cmd_verify};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const struct cli_command *command_named(const char *name)

@@ -27,6 +27,9 @@ static void read_manifest(struct blocks *b, const struct json *v, struct trace_i
 /* In the year 2096: what is later is no time, and differences of what is earlier stay in range. */
 #define LATEST_NS INT64_C(4000000000000000000)
 
+/* A clock that is set more often is none. */
+enum { STEPS_MAX = 1000 };
+
 static bool is_time(int64_t t_ns)
 {
     return t_ns >= 0 && t_ns <= LATEST_NS;
@@ -44,14 +47,18 @@ static void read_pair(struct blocks *b, const struct json *v, struct trace_info 
         return;
     struct clock_pair last = b->pair;
     b->pair = now;
-    if (!t->clock_known) {
+    if (!t->clock_known || last.real_ns == 0) {
         t->clock_known = true;
         return;
     }
     int64_t passed = now.mono_ns - last.mono_ns;
     int64_t step = (now.real_ns - last.real_ns) - passed;
     int64_t allowed = NS_PER_MS + llabs(passed) / 2000 + now.width_ns / 2 + last.width_ns / 2;
-    if (llabs(step) > allowed && llabs(step) > llabs(t->clock_step_ns))
+    if (llabs(step) <= allowed)
+        return;
+    if (t->steps.n < STEPS_MAX)
+        VEC_PUSH(&t->steps, ((struct clock_step){step, b->frame, last, now}));
+    if (llabs(step) > llabs(t->clock_step_ns))
         t->clock_step_ns = step;
 }
 
@@ -126,6 +133,26 @@ static void read_ledger(struct blocks *b, const struct json *v, struct trace_inf
     }
 }
 
+/* A copy is as good as what it was made of. The note stands behind a source: the next may have the
+ * clocks of another machine. */
+static void read_note(struct blocks *b, const struct json *v, struct trace_info *t, struct arena *a)
+{
+    bool whole = true;
+    const struct json *source = json_get(v, "source");
+    if (source == NULL)
+        return;
+    b->pair = (struct clock_pair){0};
+    if (json_bool(source, "whole", &whole) && !whole)
+        t->source_damage = text_of(v, "text", a);
+}
+
+static void read_bodies(struct blocks *b, const struct json *v, struct trace_info *t,
+                        struct arena *a)
+{
+    (void)t;
+    b->unread += body_notes_read(&b->bodies, v, a);
+}
+
 void blocks_read(struct blocks *b, struct slice json, struct trace_info *t, struct arena *a)
 {
     static const struct {
@@ -133,7 +160,8 @@ void blocks_read(struct blocks *b, struct slice json, struct trace_info *t, stru
         void (*read)(struct blocks *, const struct json *, struct trace_info *, struct arena *);
     } readers[] = {
         {"manifest", read_manifest}, {"clock", read_clock},     {"samples", read_samples},
-        {"ledger", read_ledger},     {"closing", read_closing},
+        {"ledger", read_ledger},     {"closing", read_closing}, {"note", read_note},
+        {"bodies", read_bodies},
     };
     struct json *v = json_parse(json.p, json.n, NULL);
     const char *kind = json_string(v, "kind");

@@ -2,14 +2,17 @@
 #ifndef ANALYZE_BLOCKS_H
 #define ANALYZE_BLOCKS_H
 
+#include "analyze/body_notes.h"
 #include "analyze/model.h"
 #include "traces/base/clock.h"
 
-/* What has to be remembered between blocks; zero-initialised. */
+/* What has to be remembered between blocks; zero-initialised. The caller ends bodies. */
 struct blocks {
     int64_t mem_total;      /* from the samples' system description; 0: not seen */
     struct clock_pair pair; /* the last */
-    uint64_t unread;        /* blocks whose JSON could not be read */
+    struct body_notes bodies;
+    uint64_t frame;  /* of the block at hand; set by the caller */
+    uint64_t unread; /* blocks whose JSON could not be read */
 };
 
 /* One block's JSON into t; texts go into a. What cannot be read is counted and passed over. */

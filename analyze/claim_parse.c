@@ -106,7 +106,8 @@ static const char *const stat_aliases[][2] = {
     {"median", "p50"}, {"avg", "mean"}, {"average", "mean"}};
 
 #define COUNT_OF(table) (sizeof(table) / sizeof *(table))
-#define SIGNIFICANT 6 /* digits of a claim; more are noise of its printing */
+#define SIGNIFICANT 6      /* digits of a claim; more are noise of its printing */
+#define MOST_CLAIMED 1e100 /* far beyond any figure, and its square is still finite */
 
 const struct claim_name *claim_name_find(const char *name)
 {
@@ -440,6 +441,10 @@ int claims_add(struct audit *a, const char *text, struct err *e)
     c.metric = name->name;
     c.unit = claim_unit(name->dimension);
     c.claimed = number.v * scale;
+    if (!(fabs(c.claimed) <= MOST_CLAIMED))
+        return err_set(e, TA_EUSAGE,
+                       "claim \"%.80s\": no figure is that large; expected at most %g %s", text,
+                       MOST_CLAIMED, claim_unit(name->dimension));
     c.claimed_interval = interval_around(c.claimed, half_unit(number) * scale);
     c.text = arena_text(&a->texts, slice_of(text));
     c.claimed_text = arena_text(&a->texts, p.value);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/causes.h"
+#include "analyze/steps.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
 
@@ -253,6 +254,10 @@ static bool lasts_a_second(const struct question *q)
 static const char *impossible(const struct question *q)
 {
     struct reading r;
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    bool timed = q->name->dimension == DIM_TOKEN_RATE || q->name->dimension == DIM_TIME;
+    if (timed && steps_between(s->a, s->requests.v, s->requests.n))
+        return NULL;
     switch (q->name->dimension) {
     case DIM_TOKEN_RATE:
         if (q->name->definitions[0] == D_PEAK_THROUGHPUT)

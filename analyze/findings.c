@@ -12,6 +12,7 @@
 #include "traces/base/buf.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
+#include "traces/link.h"
 
 #define CITED_MOST 8            /* requests that one finding cites; its text counts all */
 #define PIECE_TOKENS 8          /* tokens an event, from which … */
@@ -79,6 +80,9 @@ static void find_damage(struct finder *f, const struct trace_info *t)
             "The closing block is missing: the recorder was killed, or the file was cut between "
             "two records. Up to "
             "half a second may be missing at the end.");
+    if (t->source_damage != NULL)
+        add(f, "trace.source-damaged", SEVERITY_WARN, "It was made of a capture that is not whole",
+            audit_printf(f->a, "%s.", t->source_damage));
     if (h->damaged_members > 0 || h->bad_blocks > 0)
         add(f, "trace.damaged", SEVERITY_WARN, "Parts of the trace are damaged",
             audit_printf(f->a,
@@ -142,14 +146,66 @@ static void find_clock(struct finder *f, const struct trace_info *t)
         return;
     char step[32];
     int64_t e2el = median_e2el(f);
+    size_t in_flight = 0;
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        in_flight += r->trace == f->trace && r->dialect != NULL && r->clock_stepped;
+    }
     double percent = e2el > 0 ? 100 * fabs((double)t->clock_step_ns) / (double)e2el : NAN;
     struct finding *x =
         add(f, "trace.clock-step", SEVERITY_WARN, "The clock was set while recording",
             audit_printf(f->a,
-                         "Time stamps jump by %s. A request in flight at that moment is that "
-                         "much too long or too short.",
-                         units_duration(t->clock_step_ns, step)));
+                         "Time stamps jump by %s. %zu requests were in flight at such a moment, or "
+                         "may have been: their times are not given, nor is any figure of a run "
+                         "that goes across it.",
+                         units_duration(t->clock_step_ns, step), in_flight));
     affects(x, "e2el", percent);
+}
+
+/* "IEEE 802.11 (105), 147" */
+static void link_list(struct buf *out, const struct pipeline_totals *t)
+{
+    for (size_t i = 0; i < t->unknown_links_n; i++) {
+        const char *name = link_name(t->unknown_links[i]);
+        buf_puts(out, i > 0 ? ", " : "");
+        if (name != NULL)
+            buf_printf(out, "%s (%u)", name, t->unknown_links[i]);
+        else
+            buf_printf(out, "%u", t->unknown_links[i]);
+    }
+}
+
+/* Packets that never came as far as a connection. */
+static void find_unread_packets(struct finder *f, const struct trace_info *t)
+{
+    if (t->totals.unknown_link_packets > 0) {
+        struct buf links;
+        buf_init(&links, 1024);
+        link_list(&links, &t->totals);
+        add(f, "trace.unread-link", SEVERITY_WARN, "Packets of this link type are not read",
+            audit_printf(f->a,
+                         "%" PRIu64 " of %" PRIu64 " packets are of link type %s, which is not "
+                         "read here: what they carry takes part in no figure.",
+                         t->totals.unknown_link_packets, t->totals.packets, buf_text(&links)));
+        buf_done(&links);
+    }
+    if (t->totals.timeless > 0)
+        add(f, "trace.timeless", SEVERITY_WARN, "Packets have no time",
+            audit_printf(f->a,
+                         "%" PRIu64 " of %" PRIu64 " packets carry no time stamp and are left out.",
+                         t->totals.timeless, t->totals.packets));
+    if (t->totals.twins > 0)
+        add(f, "trace.twins", SEVERITY_INFO, "Packets were seen at several interfaces",
+            audit_printf(f->a,
+                         "%" PRIu64 " of %" PRIu64 " packets had been seen at another interface "
+                         "less than a millisecond before. The first copy counts.",
+                         t->totals.twins, t->totals.packets));
+    if (t->totals.fragments_lost > 0)
+        add(f, "trace.fragments", SEVERITY_WARN, "IP packets could not be put together",
+            audit_printf(f->a,
+                         "Of %" PRIu64 " fragments of IP packets %" PRIu64
+                         " stayed without the others, or were none: what they carry is missing.",
+                         t->totals.fragments, t->totals.fragments_lost));
 }
 
 static void find_unreadable(struct finder *f, const struct trace_info *t)
@@ -434,6 +490,7 @@ void findings_find(struct audit *a, const struct audit_options *o)
         find_damage(&f, &a->traces.v[i]);
         find_losses(&f, &a->traces.v[i]);
         find_clock(&f, &a->traces.v[i]);
+        find_unread_packets(&f, &a->traces.v[i]);
         find_unreadable(&f, &a->traces.v[i]);
         find_failures(&f);
         find_streams(&f);

@@ -8,6 +8,7 @@
 
 #include "analyze/metrics.h"
 #include "analyze/stat.h"
+#include "analyze/steps.h"
 #include "traces/base/clock.h"
 #include "traces/base/mem.h"
 
@@ -250,7 +251,7 @@ static void apply_to_requests(const struct formula *f, const struct scope *s, si
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = &s->a->requests.v[s->requests.v[i]];
         struct estimate e = {.request = r};
-        if (!formula_counts(s, r) ||
+        if (!formula_counts(s, r) || (r->clock_stepped && f->shape != SHAPE_COUNT) ||
             !estimate(s, f, count_range(r, f->count), formula_when(r, f->from),
                       formula_when(r, f->to), &e))
             continue;
@@ -284,9 +285,29 @@ static void apply_to_run(const struct formula *f, const struct scope *s, sign_fn
         VEC_PUSH(&out->all, e);
 }
 
+/* Does it hold times of several requests against each other? */
+static bool joins_times(const struct formula *f)
+{
+    static formula_fn *const others[] = {formula_icl, formula_requests, formula_successes,
+                                         formula_failed, formula_memory};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (f->fn == others[i])
+            return false;
+    }
+    return f->fn != NULL || (f->of_run && f->shape != SHAPE_COUNT);
+}
+
+/* No figure spans a step of the clock. */
+static bool spans_step(const struct formula *f, const struct scope *s)
+{
+    return joins_times(f) && steps_between(s->a, s->requests.v, s->requests.n);
+}
+
 void formula_apply(const struct formula *f, const struct scope *s, sign_fn *sign,
                    struct estimates *out)
 {
+    if (spans_step(f, s))
+        return;
     if (f->fn != NULL)
         f->fn(s, out);
     else if (f->of_run)
@@ -414,7 +435,8 @@ const char *definition_missing(const struct definition *d, const struct scope *s
         if (gated(d, r) && r->metrics[d->gate].reason != NULL)
             return r->metrics[d->gate].reason;
     }
-    return d->missing;
+    bool times = d->formula.fn != NULL || d->formula.shape != SHAPE_COUNT;
+    return times && steps_between(s->a, s->requests.v, s->requests.n) ? steps_reason : d->missing;
 }
 
 double *formula_rate_bounds(const struct audit *a, const struct audit_options *o)
@@ -435,12 +457,12 @@ double *formula_rate_bounds(const struct audit *a, const struct audit_options *o
     return bounds;
 }
 
-/* May the network, and not the server, have held the text together? After a filled hole one packet
- * releases all that waited behind it. */
+/* May the network or the clock, and not the server, have held the text together? After a filled
+ * hole one packet releases all that waited behind it. */
 static bool network_held(const struct scope *s, const struct request *r)
 {
     bool filled = s->a->traces.v[r->trace].totals.tcp.retransmissions > 0;
-    return r->damaged || (filled && metrics_request_reads(r) == 1);
+    return r->damaged || r->clock_stepped || (filled && metrics_request_reads(r) == 1);
 }
 
 bool formula_collected(const struct scope *s, const struct request *r)

@@ -24,7 +24,7 @@ static double seconds(int64_t ns)
 /* Does r stream well enough for a gap between two of its events to mean something? */
 static bool steady(const struct scope *s, const struct request *r)
 {
-    if (!formula_counts(s, r) || (int64_t)r->out.n < s->o->gate_events)
+    if (!formula_counts(s, r) || r->clock_stepped || (int64_t)r->out.n < s->o->gate_events)
         return false;
     int64_t window = r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns;
     int64_t whole = r->out.v[r->out.n - 1].t_ns - r->t0;

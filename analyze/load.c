@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "analyze/blocks.h"
+#include "analyze/steps.h"
 #include "traces/base/mem.h"
-#include "traces/base/text.h"
 #include "traces/limits.h"
 
 struct loader {
@@ -31,7 +31,6 @@ struct pending {
     struct mark body_last; /* of the document's last byte so far */
     bool answered;         /* the response callback has run: the dialect is known */
     bool finished, failed; /* a finish, an error was stated */
-    bool coded;            /* the body is compressed: nothing in it can be read here */
 };
 
 /* What one event, or one document, says. */
@@ -255,23 +254,29 @@ static int on_response(void *ctx, struct exchange *x)
     struct pending *p = x->user;
     read_request(p, x);
     read_server(p, x);
-    struct slice coding = exchange_response_field(x, "Content-Encoding");
-    p->coded = coding.n > 0 && !text_same(coding, "identity");
-    if (p->coded)
-        note(p, "http.content-encoding");
     p->r.status = x->status;
-    p->r.stream_reply = x->is_event_stream;
+    p->r.stream_reply = x->stream != STREAM_NONE;
     p->r.h = x->response_first.t_ready;
     p->r.h_packet = x->response_first.rel;
     p->r.head_end = x->response_head_last.t_ready;
     return TA_OK;
 }
 
+/* Where evidence of the byte at last is found: behind a content coding its offset counts decoded
+ * bytes, and what stands for it is the latest byte of the packet that released it. */
+static struct mark on_the_wire(const struct exchange *x, struct mark last)
+{
+    if (x->coded)
+        last.off = x->body_last.off;
+    return last;
+}
+
 static int on_event(void *ctx, struct exchange *x, const struct event *ev)
 {
     struct loader *l = ctx;
     struct pending *p = x->user;
-    if (p->r.dialect == NULL || p->coded)
+    p->r.stream_reply = true; /* if its type did not say so */
+    if (p->r.dialect == NULL)
         return TA_OK;
     if (ev->kind == EVENT_COMMENT) {
         p->r.comments++;
@@ -284,7 +289,7 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
     p->r.events++;
     struct said said = {.p = p, .t_ns = ev->last.t_ready};
     int rc = p->r.dialect->event(ev, &l->scratch, (struct delta_sink){&said, take_delta});
-    take_event(&said, ev->last);
+    take_event(&said, on_the_wire(x, ev->last));
     return rc;
 }
 
@@ -298,9 +303,9 @@ static int on_body(void *ctx, struct exchange *x, struct span in)
 {
     struct loader *l = ctx;
     struct pending *p = x->user;
-    if (p->r.dialect == NULL || p->coded || in.n == 0)
+    if (p->r.dialect == NULL || in.n == 0)
         return TA_OK;
-    p->body_last = span_mark(in, in.n - 1);
+    p->body_last = on_the_wire(x, span_mark(in, in.n - 1));
     if (p->document_cut)
         return TA_OK;
     if (l->held + in.n > HELD_MAX || buf_add(&p->document, in.p, in.n) != TA_OK) {
@@ -398,6 +403,7 @@ static void on_anomaly(void *ctx, struct exchange *x, const struct anomaly *bad)
 static int on_custom(void *ctx, const struct rec *r)
 {
     struct loader *l = ctx;
+    l->blocks.frame = r->frame;
     blocks_read(&l->blocks, r->json, &l->info, &l->a->texts);
     return TA_OK;
 }
@@ -427,8 +433,10 @@ static void drop_trace(struct loader *l)
         VEC_FREE(&r->out);
         VEC_FREE(&r->anomalies);
     }
+    body_notes_done(&l->blocks.bodies);
     VEC_FREE(&l->info.ledger);
     VEC_FREE(&l->info.sys);
+    VEC_FREE(&l->info.steps);
 }
 
 int load_trace(struct audit *a, const char *path, struct err *e)
@@ -454,7 +462,10 @@ int load_trace(struct audit *a, const char *path, struct err *e)
         drop_trace(&l);
         return rc;
     }
+    body_notes_join(&l.blocks.bodies, a, l.first);
+    body_notes_done(&l.blocks.bodies);
     number_requests(a, l.first);
+    steps_mark(a, l.first, &l.info);
     VEC_PUSH(&a->traces, l.info);
     return TA_OK;
 }

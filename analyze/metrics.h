@@ -16,7 +16,8 @@ extern const struct request_metric_info request_metrics[REQUEST_METRICS];
 /* Fills request.metrics of all requests. */
 void metrics_request_all(struct audit *a, const struct audit_options *o);
 
-/* May r take part in quantiles? A success, undamaged, no warm-up. */
+/* May r take part in quantiles? A success, undamaged, no warm-up, and the clock was not set in it.
+ */
 bool metrics_request_counts(const struct request *r);
 
 /* Distinct frames that released output events. */

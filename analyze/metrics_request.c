@@ -22,7 +22,7 @@ const struct request_metric_info request_metrics[REQUEST_METRICS] = {
 
 bool metrics_request_counts(const struct request *r)
 {
-    return r->outcome == OUTCOME_SUCCESS && !r->damaged && !r->warmup;
+    return r->outcome == OUTCOME_SUCCESS && !r->damaged && !r->warmup && !r->clock_stepped;
 }
 
 size_t metrics_request_reads(const struct request *r)
@@ -160,6 +160,15 @@ static struct value whole_rate(const struct request *r, const char *failed)
     return (struct value){(double)tokens / r->metrics[M_E2EL].v, GRADE_WIRE_STATED, NULL};
 }
 
+/* The clock was set while it ran: no two of its times can be held against each other. */
+static void withhold_times(struct request *r)
+{
+    for (enum request_metric m = 0; m < REQUEST_METRICS; m++) {
+        if (m != M_STATED_TPS)
+            r->metrics[m] = withheld("the clock was set while the request ran");
+    }
+}
+
 static void measure(struct audit *a, struct request *r, const struct audit_options *o)
 {
     const char *failed = failure(a, r);
@@ -182,6 +191,8 @@ static void measure(struct audit *a, struct request *r, const struct audit_optio
     double stated = r->timings.predicted_per_second;
     m[M_STATED_TPS] = isfinite(stated) && stated > 0 ? (struct value){stated, GRADE_STATED, NULL}
                                                      : withheld("the server stated no rate");
+    if (r->clock_stepped)
+        withhold_times(r);
 }
 
 void metrics_request_all(struct audit *a, const struct audit_options *o)

@@ -9,6 +9,7 @@
 #include "analyze/metrics.h"
 #include "analyze/metrics_speedup.h"
 #include "analyze/stat.h"
+#include "analyze/steps.h"
 #include "traces/base/clock.h"
 #include "traces/base/mem.h"
 
@@ -88,11 +89,12 @@ static void put_request_metric(struct audit *a, const struct run_scope *s, enum 
                              .formula = request_metrics[m].formula,
                              .interval = true};
     double *v = mem_array(s->n + 1, sizeof *v);
-    size_t n = 0, counted = 0, succeeded = 0;
+    size_t n = 0, counted = 0, succeeded = 0, stepped = 0;
     const char *withheld = NULL;
     for (size_t i = 0; i < s->n; i++) {
         const struct request *r = &a->requests.v[s->requests[i]];
         succeeded += r->outcome == OUTCOME_SUCCESS;
+        stepped += r->clock_stepped;
         if (!metrics_request_counts(r))
             continue;
         counted++;
@@ -105,8 +107,9 @@ static void put_request_metric(struct audit *a, const struct run_scope *s, enum 
         v[n++] = r->metrics[m].v;
     }
     if (counted == 0)
-        d.reason =
-            succeeded == 0 ? "no request succeeded" : "of every success, bytes were not captured";
+        d.reason = succeeded == 0 ? "no request succeeded"
+                   : stepped > 0  ? "every success is damaged, or the clock was set while it ran"
+                                  : "of every success, bytes were not captured";
     else if (n == 0 && counted == 1)
         d.reason = withheld;
     else if (n < counted)
@@ -240,18 +243,21 @@ static struct totals total(const struct audit *a, const struct run_scope *s)
 static void put_throughput(struct audit *a, const struct run_scope *s)
 {
     struct totals t = total(a, s);
-    double in_flight = t.t_ns > 0 ? t.flight_ns / t.t_ns : NAN;
+    const char *stepped = steps_between(a, s->requests, s->n) ? steps_reason : NULL;
+    const char *no_time = stepped != NULL ? stepped
+                          : t.t_ns > 0    ? NULL
+                                          : "all of it happened in one instant";
+    double seconds = stepped == NULL ? t.t_ns / NS_PER_S : NAN;
+    double in_flight = no_time == NULL ? t.flight_ns / t.t_ns : NAN;
     if (s->run != 0)
         a->runs.v[s->run - 1].concurrency = in_flight;
-    double seconds = t.t_ns / NS_PER_S;
-    const char *instant = t.t_ns > 0 ? NULL : "all of it happened in one instant";
     struct distribution d = {
         .name = "output_tps",
         .unit = "tok/s",
         .grade = GRADE_WIRE_STATED,
         .formula = "sum of N over successes / T, T = last end of an attempt - first t0",
-        .reason = instant};
-    double rate = instant == NULL ? (double)t.tokens / seconds : NAN;
+        .reason = no_time};
+    double rate = no_time == NULL ? (double)t.tokens / seconds : NAN;
     if (t.successes == 0) {
         rate = NAN;
         d.reason = "no request succeeded";
@@ -265,21 +271,24 @@ static void put_throughput(struct audit *a, const struct run_scope *s)
                               .unit = "req/s",
                               .grade = GRADE_WIRE,
                               .formula = "S / T",
-                              .reason = instant};
-    put(a, s, &d, "value", instant == NULL ? (double)t.successes / seconds : NAN, s->n);
-    d = (struct distribution){
-        .name = "duration", .unit = "s", .grade = GRADE_WIRE, .formula = "T, summed over runs"};
+                              .reason = no_time};
+    put(a, s, &d, "value", no_time == NULL ? (double)t.successes / seconds : NAN, s->n);
+    d = (struct distribution){.name = "duration",
+                              .unit = "s",
+                              .grade = GRADE_WIRE,
+                              .formula = "T, summed over runs",
+                              .reason = stepped};
     put(a, s, &d, "value", seconds, s->n);
     d = (struct distribution){.name = "concurrency_avg",
                               .unit = "1",
                               .grade = GRADE_WIRE,
                               .formula = "time integral of requests in flight / T",
-                              .reason = instant};
+                              .reason = no_time};
     put(a, s, &d, "value", in_flight, s->n);
     d.name = "concurrency_peak";
     d.formula = "most requests in flight, departures before arrivals";
-    d.reason = NULL;
-    put(a, s, &d, "value", (double)peak_of(a, s), s->n);
+    d.reason = stepped;
+    put(a, s, &d, "value", d.reason == NULL ? (double)peak_of(a, s) : NAN, s->n);
 }
 
 static void put_skew(struct audit *a, const struct run_scope *s)
@@ -287,8 +296,12 @@ static void put_skew(struct audit *a, const struct run_scope *s)
     struct release_group *groups;
     size_t n = release_groups(a, s, &groups);
     double *skews = mem_array(n + 1, sizeof *skews);
-    for (size_t i = 0; i < n; i++)
-        skews[i] = (double)(groups[i].last_t0 - groups[i].first_t0) / NS_PER_S;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!groups[i].clock_stepped)
+            skews[kept++] = (double)(groups[i].last_t0 - groups[i].first_t0) / NS_PER_S;
+    }
+    n = kept;
     struct distribution d = {.name = "release_skew",
                              .unit = "s",
                              .grade = GRADE_WIRE,

@@ -19,6 +19,7 @@ static void add_member(struct release_group *g, const struct request *r)
         g->group = r->group;
         g->first_t0 = g->last_t0 = r->t0;
         g->last_output = -1;
+        g->clock_epoch = r->clock_epoch;
         g->counts = true;
     }
     g->members++;
@@ -26,7 +27,9 @@ static void add_member(struct release_group *g, const struct request *r)
     g->last_t0 = r->t0 > g->last_t0 ? r->t0 : g->last_t0;
     int64_t last = r->out.n > 0 ? r->out.v[r->out.n - 1].t_ns : -1;
     g->last_output = last > g->last_output ? last : g->last_output;
-    g->counts &= metrics_request_counts(r) && last >= 0 && request_tokens(r) >= 0;
+    g->clock_stepped |= r->clock_stepped || r->clock_epoch != g->clock_epoch;
+    g->counts &=
+        !g->clock_stepped && metrics_request_counts(r) && last >= 0 && request_tokens(r) >= 0;
     g->tokens += request_tokens(r) >= 0 ? request_tokens(r) : 0;
 }
 

@@ -19,9 +19,11 @@ struct release_group {
     int64_t group;
     size_t members;
     int64_t first_t0, last_t0;
-    int64_t last_output; /* -1: none */
-    int64_t tokens;      /* sum of N */
-    bool counts;         /* all members succeeded, undamaged, with a stated N */
+    int64_t last_output;  /* -1: none */
+    int64_t tokens;       /* sum of N */
+    uint32_t clock_epoch; /* of the first member */
+    bool clock_stepped;   /* the clock was set while they ran, or between them */
+    bool counts;          /* all members succeeded, undamaged, with a stated N */
 };
 
 /* The groups of a scope; *out is the caller's to free. */

@@ -23,6 +23,7 @@ static void free_traces(struct audit *a)
     for (size_t i = 0; i < a->traces.n; i++) {
         VEC_FREE(&a->traces.v[i].ledger);
         VEC_FREE(&a->traces.v[i].sys);
+        VEC_FREE(&a->traces.v[i].steps);
     }
     VEC_FREE(&a->traces);
 }
@@ -158,6 +159,6 @@ bool trace_complete(const struct trace_info *t)
 {
     bool closed = t->closed || t->vantage == NULL; /* others do not close */
     bool whole = closed && !t->health.truncated && t->health.damaged_members == 0 &&
-                 t->health.bad_blocks == 0;
+                 t->health.bad_blocks == 0 && t->source_damage == NULL;
     return whole && trace_drops(t) <= 0 && t->totals.snapped == 0 && t->totals.tcp.gap_bytes == 0;
 }

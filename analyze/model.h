@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "traces/base/arena.h"
+#include "traces/base/clock.h"
 #include "traces/base/err.h"
 #include "traces/base/vec.h"
 #include "traces/dialects/dialect.h"
@@ -90,6 +91,8 @@ struct request {
     bool stream_reply;  /* the reply is an event stream */
     bool damaged;
     bool warmup;
+    bool clock_stepped;   /* the clock was set while it ran: its times are worth nothing */
+    uint32_t clock_epoch; /* steps of the clock before it */
 
     int64_t t0, t0_end, h, head_end, c1, z, t_end;
     uint64_t t0_packet, h_packet, c1_packet, z_packet;
@@ -115,17 +118,26 @@ struct request {
     VEC(const char *) anomalies; /* ids, each once */
 };
 
+/* The clock was set between two pairs. */
+struct clock_step {
+    int64_t step_ns;
+    uint64_t frame; /* the clock block that shows it: it is somewhere before */
+    struct clock_pair before, after;
+};
+
 struct trace_info {
     const char *path, *label, *vantage, *host, *server, *simulated; /* NULL = not stated */
     struct reader_health health;
     struct pipeline_totals totals;
-    int64_t epoch_ns;       /* of its first packet */
-    bool closed;            /* the closing block was there */
-    const char *redacted;   /* what was overwritten, as the manifest says; NULL: not stated */
-    uint64_t samples;       /* system samples in it */
+    int64_t epoch_ns;          /* of its first packet */
+    bool closed;               /* the closing block was there */
+    const char *redacted;      /* what was overwritten, as the manifest says; NULL: not stated */
+    const char *source_damage; /* of a copy: what its source lacked, in words; NULL: nothing */
+    uint64_t samples;          /* system samples in it */
     int64_t clock_step_ns;  /* biggest step of real against monotonic time; 0 = none beyond 1 ms */
     uint64_t unread_blocks; /* custom blocks whose JSON could not be read */
     bool clock_known;       /* there were clock pairs to see it by */
+    VEC(struct clock_step) steps;
     VEC(struct ledger_entry) ledger;
     VEC(struct sample_point) sys;
 };

@@ -190,7 +190,7 @@ static void put_packets(struct page *p, const struct trace_info *t)
 /* Requests that take part in no quantile, with the reasons. */
 static void put_excluded(struct page *p, size_t trace)
 {
-    size_t by[OUTCOME_NOT_LLM + 1] = {0}, warmup = 0, damaged = 0, all = 0, n = 0;
+    size_t by[OUTCOME_NOT_LLM + 1] = {0}, warmup = 0, damaged = 0, stepped = 0, all = 0, n = 0;
     for (size_t i = 0; i < p->a->requests.n; i++) {
         const struct request *r = &p->a->requests.v[i];
         if (r->trace != trace)
@@ -200,6 +200,8 @@ static void put_excluded(struct page *p, size_t trace)
             by[r->outcome]++;
         else if (r->damaged)
             damaged++;
+        else if (r->clock_stepped)
+            stepped++;
         else
             warmup += r->warmup;
     }
@@ -211,6 +213,8 @@ static void put_excluded(struct page *p, size_t trace)
     if (damaged > 0)
         page_printf(p, "%s%zu damaged (bytes that were not captured)", n++ > 0 ? ", " : "",
                     damaged);
+    if (stepped > 0)
+        page_printf(p, "%s%zu in which the clock was set", n++ > 0 ? ", " : "", stepped);
     if (warmup > 0)
         page_printf(p, "%s%zu warm-up", n++ > 0 ? ", " : "", warmup);
     page_raw(p, n > 0 ? "</dd>\n" : "none</dd>\n");
@@ -237,6 +241,8 @@ static void put_trace(struct page *p, size_t i)
     clock_utc(t->epoch_ns, utc);
     put_item(p, "recorded", utc);
     put_item(p, "vantage", t->vantage != NULL ? t->vantage : "not stated");
+    if (t->redacted != NULL)
+        put_item(p, "redacted", t->redacted);
     if (t->host != NULL)
         put_item(p, "host", t->host);
     put_packets(p, t);

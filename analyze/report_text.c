@@ -141,6 +141,11 @@ static void put_trace(struct report *r, size_t i)
     put_outcomes(r, i);
     put_capture(r, t);
     buf_puts(r->out, "\n");
+    if (t->redacted != NULL && strcmp(t->redacted, "bodies") == 0)
+        buf_puts(r->out,
+                 "   redacted: all text was overwritten before it was written; times, lengths and "
+                 "counts stand,\n   a recount of the text, `serve` and a replay of these "
+                 "requests can't be had from it\n");
 }
 
 /* --- verdicts --- */

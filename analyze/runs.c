@@ -350,7 +350,8 @@ void runs_find(struct audit *a, const struct audit_options *o)
         size_t end = first;
         while (end < a->requests.n && a->requests.v[end].trace == t)
             end++;
-        struct part p = {a, o, t, a->requests.v + first, first, end - first, 0};
+        struct request *requests = end > first ? a->requests.v + first : NULL;
+        struct part p = {a, o, t, requests, first, end - first, 0};
         find_in_trace(&p);
         first = end;
     }

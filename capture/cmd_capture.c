@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "capture/command_text.h"
+#include "capture/import.h"
 #include "capture/load.h"
 #include "capture/recorder.h"
 #include "traces/base/clock.h"
@@ -20,14 +21,15 @@
 #include "traces/base/units.h"
 #include "traces/limits.h"
 
-enum { EXIT_USAGE = 2, EXIT_ENVIRONMENT = 4 };
+enum { EXIT_USAGE = 2, EXIT_NO_INPUT = 3, EXIT_ENVIRONMENT = 4 };
 enum { SNAPLEN_MIN = 96, SAMPLE_HZ_MAX = 100, PORTS_MAX = 64, COMMAND_BYTES = 4096 };
 
 struct config {
-    const char *interface, *filter, *output, *label;
-    struct cli_strings ports;
+    const char *interface, *filter, *output, *label, *redact;
+    struct cli_strings read, ports;
     int64_t tail_ns, duration_ns, sample_hz;
     uint64_t snaplen, buffer_bytes;
+    bool sync;
     int verbose;
 };
 
@@ -35,6 +37,11 @@ struct config {
 
 static const struct cli_option options[] = {
     {"interface", 'i', CLI_STRING, "NAME", AT(interface), "Capture there; by default on loopback.",
+     NULL},
+    {"read", 'r', CLI_STRINGS, "FILE", AT(read),
+     "Instead of recording, make a trace of this capture (pcap, pcapng or a trace, gzip'd or not; "
+     "- "
+     "is stdin). Further FILEs may follow; they are joined in the order given.",
      NULL},
     {"port", 'p', CLI_STRINGS, "PORT", AT(ports),
      "Only TCP of this port; may be given several times. The servers that listen there are "
@@ -50,6 +57,11 @@ static const struct cli_option options[] = {
     {"duration", 0, CLI_DURATION, "TIME", AT(duration_ns),
      "End after this time; a COMMAND that still runs gets SIGTERM. By default no such end.", NULL},
     {"label", 0, CLI_STRING, "TEXT", AT(label), "What the run is called in reports.", NULL},
+    {"redact", 0, CLI_CHOICE, "WHAT", AT(redact),
+     "secrets, the default: values of Authorization, cookies, API keys and the like are "
+     "overwritten "
+     "before they reach the file. bodies: all text in them, too. none.",
+     "secrets|bodies|none"},
     {"sample-hz", 0, CLI_INT, "N", AT(sample_hz),
      "Samples of memory and CPU a second, up to 100; by default 10, 0 turns them off.", NULL},
     {"snaplen", 0, CLI_SIZE, "BYTES", AT(snaplen),
@@ -58,6 +70,9 @@ static const struct cli_option options[] = {
      NULL},
     {"buffer", 0, CLI_SIZE, "SIZE", AT(buffer_bytes),
      "Memory in the kernel for packets that wait; by default 64MiB. More, if packets are dropped.",
+     NULL},
+    {"sync", 0, CLI_FLAG, NULL, AT(sync),
+     "Have what was written on the disk at once, so that a power cut costs no more than a crash.",
      NULL},
     {"verbose", 'v', CLI_COUNT, NULL, AT(verbose), "Say more.", NULL},
     {NULL, 0, CLI_FLAG, NULL, 0, NULL, NULL}};
@@ -139,6 +154,20 @@ static void default_output(char out[64])
     snprintf(out, 64, "tokaudit-%.*s.pcapng.gz", (int)n, utc);
 }
 
+static enum redact_mode redact_mode(const struct config *c)
+{
+    enum redact_mode mode = REDACT_NOTHING;
+    while (strcmp(redact_mode_name(mode), c->redact) != 0)
+        mode++;
+    return mode;
+}
+
+/* As the manifest has it. */
+static const char *redacted_of(enum redact_mode mode)
+{
+    return mode == REDACT_NOTHING ? NULL : redact_mode_name(mode);
+}
+
 /* What one capture holds, from the device to the trace. */
 struct capture {
     const struct config *config;
@@ -180,10 +209,11 @@ static int open_trace(struct capture *c, struct err *e)
                                    .filter = buf_text(&c->filter),
                                    .host = host[0] ? host : NULL,
                                    .command = c->command ? buf_text(&command) : NULL,
-                                   .label = c->config->label};
+                                   .label = c->config->label,
+                                   .redacted = redacted_of(redact_mode(c->config))};
     int r = writer_open(&c->writer, c->path, &origin, e);
     buf_done(&command);
-    return r;
+    return r == TA_OK && c->config->sync ? writer_sync(c->writer, e) : r;
 }
 
 /* In this order: the device, which needs rights; the file; the servers' pids, which may need them
@@ -229,6 +259,20 @@ static void say_start(const struct capture *c)
         fprintf(stderr, "tokaudit: capturing on %s; Ctrl-C ends it\n", source_interface(c->source));
 }
 
+static void say_redacted(const struct redact_totals *t)
+{
+    char n[32], bytes[32];
+    if (t->secrets > 0)
+        fprintf(stderr, "tokaudit: %s secrets were overwritten (--redact)\n",
+                units_count(t->secrets, n));
+    if (t->unjudged_bytes > 0)
+        fprintf(
+            stderr,
+            "tokaudit: %s behind missing bytes or in IP fragments could not be judged, and were "
+            "overwritten too; --redact none keeps them\n",
+            units_bytes(t->unjudged_bytes, bytes));
+}
+
 static void say_end(struct capture *c)
 {
     char packets[32], bytes[32], drops[32];
@@ -250,6 +294,7 @@ static void say_end(struct capture *c)
     if (c->result.counts.if_dropped != UINT64_MAX && c->result.counts.if_dropped > 0)
         fprintf(stderr, "tokaudit: %s dropped by the interface\n",
                 units_count(c->result.counts.if_dropped, drops));
+    say_redacted(&c->result.redacted);
     if (c->result.ledger_dropped > 0)
         log_warn("%s lines on the ledger pipe were no JSON objects: dropped",
                  units_count(c->result.ledger_dropped, drops));
@@ -266,6 +311,7 @@ static int record(struct capture *c, struct err *e)
                                  .sample_hz = (int)c->config->sample_hz,
                                  .command = c->command,
                                  .caller = &c->caller,
+                                 .redact = redact_mode(c->config),
                                  .tail_ns = c->config->tail_ns,
                                  .duration_ns = c->config->duration_ns};
     say_start(c);
@@ -327,26 +373,125 @@ static int capture(const struct config *config, char **command)
     return status_of(&c, r);
 }
 
-static int run(int argc, char **argv)
+/* --- capture --read --------------------------------------------------------------------------- */
+
+static const struct config defaults = {.redact = "secrets",
+                                       .tail_ns = NS_PER_S / 2,
+                                       .sample_hz = 10,
+                                       .snaplen = LIMIT_PACKET_BYTES,
+                                       .buffer_bytes = 64u << 20};
+
+/* What is about a device or a load has no meaning for packets that are there already. */
+static int check_read(const struct config *c, bool has_command, struct err *e)
 {
-    int status;
-    int own = own_arguments(argc, argv);
-    struct config config = {.tail_ns = NS_PER_S / 2,
-                            .sample_hz = 10,
-                            .snaplen = LIMIT_PACKET_BYTES,
-                            .buffer_bytes = 64u << 20};
-    int first = cli_begin(&cmd_capture, &config, own, argv, &status);
-    if (first < 0)
-        return status;
-    if (first < own) {
+    if (c->filter != NULL)
+        return err_set(e, TA_EUSAGE,
+                       "--filter does not go with --read: it is compiled for a device, and misses "
+                       "tagged and fragmented packets of a file; -p PORT picks connections");
+    if (has_command)
+        return err_set(e, TA_EUSAGE, "--read copies a capture: there is no COMMAND to be run");
+    if (c->interface != NULL || c->duration_ns != 0 || c->tail_ns != defaults.tail_ns ||
+        c->sample_hz != defaults.sample_hz || c->snaplen != defaults.snaplen ||
+        c->buffer_bytes != defaults.buffer_bytes)
+        return err_set(e, TA_EUSAGE,
+                       "-i, --duration, --tail, --sample-hz, --snaplen and --buffer are for "
+                       "recording; they do not go with --read");
+    return check_config(c, has_command, e);
+}
+
+static void say_import(const char *path, const struct import_result *r)
+{
+    char packets[32], bytes[32], more[32];
+    struct buf name;
+    buf_init(&name, 1 << 16);
+    text_terminal(&name, slice_of(path));
+    fprintf(stderr, "tokaudit: %s: %s packets, %s", buf_text(&name),
+            units_count(r->packets, packets), units_bytes(r->bytes, bytes));
+    if (r->left_out > 0)
+        fprintf(stderr, ", %s left out", units_count(r->left_out, more));
+    if (r->damaged > 0)
+        fprintf(stderr, "; %s cut short or damaged, used for what is there",
+                r->damaged == 1 ? "a source is" : "some sources are");
+    fputc('\n', stderr);
+    say_redacted(&r->redacted);
+    if (r->dropped != UINT64_MAX && r->dropped > 0)
+        log_warn("%s packets were dropped when this was recorded", units_count(r->dropped, more));
+    buf_done(&name);
+}
+
+/* Parses what others made, so never as root (C20): the files are read as the user who called. */
+static int import(const struct config *c, bool has_command)
+{
+    struct err e = {.msg = ""};
+    struct caller caller = {.present = false};
+    struct import_result result;
+    uint16_t ports[PORTS_MAX];
+    char default_path[64];
+    struct buf filter; /* the ports as text: not wanted here */
+    buf_init(&filter, 1 << 16);
+    default_output(default_path);
+    struct import_plan plan = {.files = c->read.v,
+                               .n_files = c->read.n,
+                               .ports = ports,
+                               .n_ports = c->ports.n,
+                               .output = c->output != NULL ? c->output : default_path,
+                               .label = c->label,
+                               .redact = redact_mode(c)};
+    int r = check_read(c, has_command, &e);
+    if (r == TA_OK)
+        r = read_ports(c, ports, &filter, &e);
+    if (r == TA_OK)
+        r = privileges_caller(&caller, &e);
+    if (r == TA_OK)
+        r = privileges_drop(&caller, &e);
+    if (r == TA_OK)
+        r = import_run(&plan, &result, &e);
+    if (r == TA_OK)
+        say_import(plan.output, &result);
+    else if (e.msg[0] != '\0')
+        log_error("%s", e.msg);
+    privileges_caller_done(&caller);
+    buf_done(&filter);
+    return r == TA_OK        ? 0
+           : r == TA_EUSAGE  ? EXIT_USAGE
+           : r == TA_EFORMAT ? EXIT_NO_INPUT
+                             : EXIT_ENVIRONMENT;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* Behind --read, operands are files too: the shell's *.pcap is many words. */
+static int read_operands(struct config *c, char **argv, int first, int own)
+{
+    if (first < own && c->read.n == 0) {
         fprintf(stderr,
                 "tokaudit capture: COMMAND stands behind --, as in: tokaudit capture -- %s ...\n",
                 argv[first]);
         return EXIT_USAGE;
     }
+    size_t more = (size_t)(own - first);
+    c->read.v = mem_resize(c->read.v, (c->read.n + more + 1) * sizeof *c->read.v);
+    for (int i = first; i < own; i++)
+        c->read.v[c->read.n++] = argv[i];
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    int status;
+    int own = own_arguments(argc, argv);
+    struct config config = defaults;
+    int first = cli_begin(&cmd_capture, &config, own, argv, &status);
+    if (first < 0)
+        return status;
+    status = read_operands(&config, argv, first, own);
+    if (status != 0)
+        return status;
     log_set_level(config.verbose == 0 ? LOG_WARN : config.verbose == 1 ? LOG_INFO : LOG_DEBUG);
     signal(SIGPIPE, SIG_IGN); /* a reader of stdout that goes away is an error of the writer */
-    status = capture(&config, own + 1 < argc ? argv + own + 1 : NULL);
+    char **command = own + 1 < argc ? argv + own + 1 : NULL;
+    status = config.read.n > 0 ? import(&config, command != NULL) : capture(&config, command);
+    cli_strings_free(&config.read);
     cli_strings_free(&config.ports);
     return status;
 }
@@ -354,7 +499,7 @@ static int run(int argc, char **argv)
 const struct cli_command cmd_capture = {
     .name = "capture",
     .summary = "record a server's traffic, and its memory and CPU, while a load runs",
-    .usage = "[options] [-- COMMAND [ARGUMENT...]]",
+    .usage = "[options] [-- COMMAND [ARGUMENT...]] | --read FILE... [options]",
     .description =
         "Records what passes between a server and its clients, with the kernel's time stamps, into "
         "one file\n"
@@ -368,15 +513,20 @@ const struct cli_command cmd_capture = {
         "COMMAND may write its ledger (traces/FORMAT.md), a JSON object a line, to the descriptor "
         "whose number\n"
         "TOKAUDIT_LEDGER_FD holds.\n\n"
+        "With --read it makes such a file of captures that are there already. Packets keep their "
+        "times; where the\n"
+        "captures have several link types, packets become raw IP.\n\n"
         "It can't see Unix sockets, other network namespaces, or into TLS.\n\n"
         "Exit status: COMMAND's own; 125 if the capture failed, 126 or 127 if COMMAND could not be "
         "run or was\n"
-        "not found. Without COMMAND: 0, or 4 if the capture failed. 2: wrong usage.",
+        "not found. Without COMMAND: 0, or 4 if the capture failed. 3: no FILE could be used. 2: "
+        "wrong usage.",
     .options = options,
     .examples = "  tokaudit capture -p 8000 -o run.pcapng.gz -- python bench.py\n"
                 "  sudo tokaudit capture -p 8000 -p 8001 --duration 5m -o both.pcapng.gz\n"
                 "  tokaudit capture --filter 'tcp port 8000 and host 10.0.0.7' -i eth0 -o - > "
-                "run.pcapng.gz\n",
+                "run.pcapng.gz\n"
+                "  tokaudit capture --read other.pcap -o run.pcapng.gz\n",
     .run = run,
 };
 

@@ -44,6 +44,7 @@ struct recorder {
     struct ledger_lines ledger;
     struct sample_batch samples;
     struct live live;
+    struct redactor *redactor; /* between the device and the writer */
 };
 
 static void on_end(uv_timer_t *timer)
@@ -93,8 +94,7 @@ static int write_phase(struct recorder *r, const char *name, int64_t t_ns)
     jsonw_ns(&w, "t_ns", t_ns);
     jsonw_text(&w, "name", name);
     jsonw_end(&w);
-    int outcome =
-        writer_custom(r->plan->writer, (struct slice){(const char *)json.p, json.n}, r->e);
+    int outcome = redactor_custom(r->redactor, (struct slice){(const char *)json.p, json.n}, r->e);
     buf_done(&json);
     return outcome;
 }
@@ -102,8 +102,7 @@ static int write_phase(struct recorder *r, const char *name, int64_t t_ns)
 static int write_ledger(struct recorder *r)
 {
     struct slice json;
-    return ledger_lines_take(&r->ledger, &json) ? writer_custom(r->plan->writer, json, r->e)
-                                                : TA_OK;
+    return ledger_lines_take(&r->ledger, &json) ? redactor_custom(r->redactor, json, r->e) : TA_OK;
 }
 
 static int write_counts(struct recorder *r)
@@ -116,7 +115,19 @@ static int on_packet(void *ctx, int64_t t_ns, const uint8_t *p, size_t n, size_t
 {
     struct recorder *r = ctx;
     live_packet(&r->live, p, n, wire_n);
-    return writer_packet(r->plan->writer, t_ns, p, n, wire_n, r->e);
+    return redactor_packet(r->redactor, source_link(r->plan->source), t_ns, p, n, wire_n, r->e);
+}
+
+/* What comes out of the redactor. */
+static int write_packet(void *ctx, int64_t t_ns, const uint8_t *p, size_t n, size_t wire_n,
+                        struct err *e)
+{
+    return writer_packet(((struct recorder *)ctx)->plan->writer, t_ns, p, n, wire_n, e);
+}
+
+static int write_custom(void *ctx, struct slice json, struct err *e)
+{
+    return writer_custom(((struct recorder *)ctx)->plan->writer, json, e);
 }
 
 static void drain(struct recorder *r)
@@ -147,6 +158,8 @@ static void on_tick(uv_timer_t *timer)
     struct recorder *r = timer->data;
     r->ticks++;
     drain(r);
+    if (r->failed == 0)
+        check(r, redactor_tick(r->redactor, clock_real_ns(), r->e));
     if (r->failed == 0)
         check(r, writer_tick(r->plan->writer, r->e));
     if (r->failed == 0 && r->ticks % SECOND_TICKS == 0)
@@ -295,6 +308,9 @@ static void finish(struct recorder *r)
     if (r->failed == 0)
         check(r, write_ledger(r));
     if (r->failed == 0)
+        check(r, redactor_end(r->redactor, r->e));
+    r->result->redacted = redactor_totals(r->redactor);
+    if (r->failed == 0)
         check(r, sample_batch_end(&r->samples, r->e));
     if (r->failed == 0 && writer_packets(r->plan->writer) == 0)
         live_explain_silence(&r->live, source_interface(r->plan->source));
@@ -314,6 +330,7 @@ int recorder_run(const struct recorder_plan *plan, struct recorder_result *out, 
     int failed = uv_loop_init(&r.loop);
     if (failed != 0)
         return err_set(e, TA_ESYS, "cannot make an event loop: %s", uv_strerror(failed));
+    r.redactor = redactor_new(plan->redact, (struct redact_sink){&r, write_packet, write_custom});
     ledger_lines_init(&r.ledger);
     sample_batch_init(&r.samples, plan->sampler, plan->writer, plan->sample_hz);
     live_init(&r.live, source_link(plan->source));
@@ -327,6 +344,7 @@ int recorder_run(const struct recorder_plan *plan, struct recorder_result *out, 
     while (uv_loop_close(&r.loop) == UV_EBUSY)
         uv_run(&r.loop, UV_RUN_DEFAULT);
     load_free(r.load);
+    redactor_free(r.redactor);
     ledger_lines_done(&r.ledger);
     sample_batch_done(&r.samples);
     return started != TA_OK ? started : r.failed;

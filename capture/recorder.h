@@ -7,6 +7,7 @@
 #include "capture/sampler.h"
 #include "capture/source_pcap.h"
 #include "traces/base/err.h"
+#include "traces/redact.h"
 #include "traces/writer.h"
 
 /* All borrowed. */
@@ -17,6 +18,7 @@ struct recorder_plan {
     int sample_hz;           /* 0: none */
     char **command;          /* ends with NULL; NULL: record until told to stop */
     const struct caller *caller;
+    enum redact_mode redact;
     int64_t tail_ns;     /* goes on so long after COMMAND's end */
     int64_t duration_ns; /* 0: no end by time */
 };
@@ -25,6 +27,7 @@ struct recorder_result {
     int load_status; /* COMMAND's, as a shell has it; if it could not be run, 126 or 127 */
     struct writer_counts counts; /* at the end */
     uint64_t ledger_entries, ledger_dropped;
+    struct redact_totals redacted;
 };
 
 /* Blocks until COMMAND ended and its tail passed, the duration is over, or SIGINT or SIGTERM came

@@ -89,6 +89,20 @@ bool plan_claims(struct slice text)
     return false;
 }
 
+/* May it stand in a JSON string and come back the same? A NUL would end it early in many readers.
+ */
+static bool is_plain_text(struct slice s)
+{
+    for (size_t i = 0; i < s.n;) {
+        uint32_t cp;
+        size_t used = utf8_next((const uint8_t *)s.p + i, s.n - i, &cp);
+        if (cp == 0 || (cp == 0xFFFD && used == 1))
+            return false;
+        i += used;
+    }
+    return true;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 struct line {
@@ -284,6 +298,9 @@ static int read_numbers(const struct line *l, struct plan_request *r, struct err
 static int read_line(struct plan *p, struct slice text, const char *path, size_t n, struct err *e)
 {
     struct err why;
+    if (!is_plain_text(text)) /* written again, its names would be others */
+        return err_set(e, TA_EFORMAT,
+                       "%s, line %zu: is not UTF-8; a body of other bytes is 'body_b64'", path, n);
     struct json *v = json_parse(text.p, text.n, &why);
     if (v == NULL)
         return err_set(e, TA_EFORMAT, "%s, line %zu: %s", path, n, why.msg);
@@ -334,20 +351,6 @@ int plan_read(struct plan *out, struct slice text, const char *path, struct err 
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
-
-/* May it stand in a JSON string and come back the same? A NUL would end it early in many readers.
- */
-static bool is_plain_text(struct slice s)
-{
-    for (size_t i = 0; i < s.n;) {
-        uint32_t cp;
-        size_t used = utf8_next((const uint8_t *)s.p + i, s.n - i, &cp);
-        if (cp == 0 || (cp == 0xFFFD && used == 1))
-            return false;
-        i += used;
-    }
-    return true;
-}
 
 static void write_body(struct jsonw *w, const struct plan_request *r)
 {

@@ -2,6 +2,8 @@
  */
 #include "traces/custom.h"
 
+#include <string.h>
+
 #include "traces/limits.h"
 #include "traces/pcapng.h"
 
@@ -30,4 +32,12 @@ bool custom_decode(const uint8_t *p, size_t n, struct slice *json)
         return false;
     *json = (struct slice){(const char *)p + HEAD_BYTES, json_n};
     return true;
+}
+
+bool custom_is(struct slice json, const char *kind)
+{
+    static const char start[] = "{\"kind\":\"";
+    size_t before = sizeof start - 1, n = strlen(kind);
+    return json.n > before + n && memcmp(json.p, start, before) == 0 &&
+           memcmp(json.p + before, kind, n) == 0 && json.p[before + n] == '"';
 }

@@ -12,7 +12,8 @@
 #define CUSTOM_MAGIC "TOKAUDIT"
 #define CUSTOM_VERSION 1u
 
-/* Kinds are the JSON's "kind": manifest, clock, samples, phase, ledger, note, member, closing. */
+/* Kinds are the JSON's "kind": manifest, clock, samples, phase, ledger, note, bodies, member,
+ * closing. */
 
 /* Appends magic, version, length and the JSON: what follows the PEN in the block. TA_ELIMIT over
  * LIMIT_CUSTOM_JSON_BYTES. */
@@ -21,5 +22,8 @@ int custom_encode(struct buf *out, struct slice json) TA_NODISCARD;
 /* The JSON in a custom block's data (what follows the PEN); false if it is not ours or not
  * version 1. */
 bool custom_decode(const uint8_t *p, size_t n, struct slice *json);
+
+/* Is that the kind of a block of ours, whose first member it is? The JSON's end may be missing. */
+bool custom_is(struct slice json, const char *kind);
 
 #endif

@@ -14,8 +14,6 @@
 #include "traces/base/vec.h"
 #include "traces/limits.h"
 #include "traces/sha256.h"
-#include "traces/sniff.h"
-#include "traces/sse.h"
 
 #include <utlist.h>
 
@@ -23,36 +21,30 @@ struct open {
     struct exchange x;
     struct sha256 *sha;
     bool request_gap; /* of its body: kept and hashed only before it */
+    bool not_kept;    /* all of the body: said */
     bool request_over, response_over;
     struct open *prev, *next;
-};
-
-enum body {
-    BODY_COUNTED, /* and not read: encoded, or a tunnel */
-    BODY_SNIFFED, /* first bytes to tell what it is */
-    BODY_EVENTS,
-    BODY_DOCUMENT
 };
 
 struct exchange_conn {
     const struct tcp_conn *conn;
     struct exchange_sink out;
-    uint64_t *last_id;
+    struct exchange_shared *shared;
     struct http *requests, *responses;
     struct byte_sink to_requests, to_responses;
     struct open *list;
     size_t n_open;
     struct open *asking;    /* its request is being read */
     struct open *answering; /* its final response is being read */
-    enum body body;         /* of that */
-    struct sniff sniff;
-    struct sse *sse;
+    struct body *body;      /* of that; NULL: a tunnel, or none */
+    struct byte_sink to_body;
     VEC(struct mark) orphans; /* responses whose request has not come (yet): their first bytes */
     size_t first_orphan;
     uint32_t nth;
     bool unsure; /* responses may have been missed */
     bool tunnel; /* no HTTP any more */
     bool given_up;
+    bool server_spoke; /* or may have, before the trace began */
     bool server_over;
     enum end_kind server_end;
     struct mark server_end_at;
@@ -106,6 +98,8 @@ static void expect_next(struct exchange_conn *c)
         expect = HTTP_EXPECT_HEAD;
     if (o != NULL && slice_is(o->x.method, "CONNECT"))
         expect = HTTP_EXPECT_CONNECT;
+    if (expect == HTTP_EXPECT_BODY && o != NULL && o->x.nth == 0 && !c->server_spoke)
+        expect = HTTP_EXPECT_FIRST;
     http_expect(c->responses, expect);
 }
 
@@ -119,6 +113,7 @@ static int finish(struct exchange_conn *c, struct open *o)
         c->answering = NULL;
     int rc = c->out.done != NULL ? c->out.done(c->out.ctx, &o->x) : TA_OK;
     sha256_free(o->sha);
+    c->shared->held -= o->x.request_body.n;
     buf_done(&o->x.request_body);
     arena_free(&o->x.arena);
     free(o);
@@ -161,6 +156,22 @@ static void response_anomaly(void *ctx, const struct anomaly *a)
 
 /* --- requests ------------------------------------------------------------------------------- */
 
+/* Keeps what may be kept: a request of 100,000 words is nothing odd, many of them at once are too
+ * much (H20). */
+static void keep_request(struct exchange_conn *c, struct open *o, struct span in)
+{
+    size_t *held = &c->shared->held, room = LIMIT_REQUEST_BODY_BYTES - o->x.request_body.n;
+    if (room > LIMIT_REQUEST_BODIES_BYTES - *held)
+        room = LIMIT_REQUEST_BODIES_BYTES - *held;
+    size_t n = o->not_kept ? 0 : in.n < room ? in.n : room;
+    if (n > 0 && buf_add(&o->x.request_body, in.p, n) == TA_OK)
+        *held += n;
+    if (n < in.n && !o->not_kept) {
+        o->not_kept = true;
+        note(c, o, "http.request-body-not-kept", span_mark(in, n));
+    }
+}
+
 static int request_body(void *ctx, struct span in)
 {
     struct exchange_conn *c = ctx;
@@ -169,8 +180,8 @@ static int request_body(void *ctx, struct span in)
     if (o->request_gap)
         return TA_OK;
     sha256_add(o->sha, in.p, in.n);
-    size_t room = LIMIT_REQUEST_BODY_BYTES - o->x.request_body.n;
-    return buf_add(&o->x.request_body, in.p, in.n < room ? in.n : room);
+    keep_request(c, o, in);
+    return TA_OK;
 }
 
 static int request_gap(void *ctx, uint64_t n, struct mark at)
@@ -195,11 +206,19 @@ static bool take_orphan(struct exchange_conn *c, struct mark request_first, stru
     return false;
 }
 
+/* A coded request body is nothing that is read here. */
+static void note_coding(struct exchange_conn *c, struct open *o, const struct http_head *h)
+{
+    struct slice coding = http_field(h, "content-encoding");
+    if (coding.n > 0 && !text_same(coding, "identity"))
+        note(c, o, "http.request-encoding", h->first);
+}
+
 static struct open *add(struct exchange_conn *c, const struct http_head *h)
 {
     struct open *o = mem_zalloc(sizeof *o);
     struct exchange *x = &o->x;
-    x->id = ++*c->last_id;
+    x->id = ++c->shared->last_id;
     x->conn = c->conn;
     x->nth = c->nth++;
     x->method = arena_slice(&x->arena, h->method);
@@ -229,6 +248,7 @@ static int request_head(void *ctx, const struct http_head *h, struct byte_sink *
     struct open *o = add(c, h);
     *body = (struct byte_sink){c, request_body, request_gap, NULL};
     int rc = c->out.request != NULL ? c->out.request(c->out.ctx, &o->x) : TA_OK;
+    note_coding(c, o, h);
     struct mark orphan;
     if (rc == TA_OK && take_orphan(c, h->first, &orphan)) {
         o->x.damaged = true;
@@ -258,51 +278,30 @@ static int request_done(void *ctx, enum end_kind why, bool complete, struct mark
 
 /* --- bodies of responses -------------------------------------------------------------------- */
 
-/* What a body of no stated type begins with if it is an event stream. */
-static const struct slice stream_starts[] = {{"data:", 5}, {"event:", 6}, {":", 1},
-                                             {"id:", 3},   {"retry:", 6}, {NULL, 0}};
+/* What is known of the body by now. */
+static void know_body(struct exchange_conn *c)
+{
+    struct exchange *x = &c->answering->x;
+    x->stream = body_stream(c->body);
+    x->is_event_stream = x->stream == STREAM_SSE;
+    x->sniffed = body_sniffed(c->body);
+    x->coded = body_coded(c->body);
+    x->opaque = body_opaque(c->body);
+    x->decoded_body_bytes = body_decoded_bytes(c->body);
+}
 
 static int stream_event(void *ctx, const struct event *ev)
 {
     struct exchange_conn *c = ctx;
+    know_body(c);
     return c->out.event != NULL ? c->out.event(c->out.ctx, &c->answering->x, ev) : TA_OK;
 }
 
 static int document_data(void *ctx, struct span in)
 {
     struct exchange_conn *c = ctx;
+    know_body(c);
     return c->out.body != NULL ? c->out.body(c->out.ctx, &c->answering->x, in) : TA_OK;
-}
-
-/* Where the bytes go, now that it is known what they are. */
-static struct byte_sink body_reader(struct exchange_conn *c)
-{
-    switch (c->body) {
-    case BODY_EVENTS:
-        return sse_input(c->sse);
-    case BODY_DOCUMENT:
-        return (struct byte_sink){c, document_data, NULL, NULL};
-    default:
-        return (struct byte_sink){0};
-    }
-}
-
-static void read_events(struct exchange_conn *c)
-{
-    c->body = BODY_EVENTS;
-    c->sse = sse_new((struct event_sink){c, stream_event, NULL},
-                     (struct anomaly_sink){c, response_anomaly});
-}
-
-static int settle_sniff(struct exchange_conn *c, bool events)
-{
-    c->body = BODY_DOCUMENT;
-    if (events) {
-        c->answering->x.is_event_stream = true;
-        c->answering->x.sniffed = true;
-        read_events(c);
-    }
-    return sniff_release(&c->sniff, body_reader(c));
 }
 
 static int response_body(void *ctx, struct span in)
@@ -311,70 +310,49 @@ static int response_body(void *ctx, struct span in)
     struct exchange *x = &c->answering->x;
     if (x->response_body_bytes == 0)
         x->body_first = in.at;
+    x->body_last = span_mark(in, in.n - 1);
     x->response_body_bytes += in.n;
-    if (c->body == BODY_SNIFFED) {
-        unsigned which;
-        if (!sniff_decide(&c->sniff, &in, stream_starts, &which))
-            return TA_OK;
-        int rc = settle_sniff(c, which > 0);
-        if (rc != TA_OK || in.n == 0)
-            return rc;
-    }
-    struct byte_sink to = body_reader(c);
-    return to.data != NULL ? to.data(to.ctx, in) : TA_OK;
+    int rc = c->to_body.data != NULL ? c->to_body.data(c->to_body.ctx, in) : TA_OK;
+    if (c->body != NULL)
+        know_body(c);
+    return rc;
 }
 
 static int response_body_gap(void *ctx, uint64_t n, struct mark at)
 {
     struct exchange_conn *c = ctx;
     c->answering->x.damaged = true;
-    int rc = c->body == BODY_SNIFFED ? settle_sniff(c, false) : TA_OK;
-    struct byte_sink to = body_reader(c);
-    return rc == TA_OK && to.gap != NULL ? to.gap(to.ctx, n, at) : rc;
+    return c->to_body.gap != NULL ? c->to_body.gap(c->to_body.ctx, n, at) : TA_OK;
+}
+
+static void drop_body(struct exchange_conn *c)
+{
+    body_free(c->body);
+    c->body = NULL;
+    c->to_body = (struct byte_sink){0};
 }
 
 static int response_body_end(void *ctx, enum end_kind why, struct mark at)
 {
     struct exchange_conn *c = ctx;
-    int rc = c->body == BODY_SNIFFED ? settle_sniff(c, false) : TA_OK;
-    struct byte_sink to = body_reader(c);
-    if (rc == TA_OK && to.end != NULL)
-        rc = to.end(to.ctx, why, at);
-    sse_free(c->sse);
-    c->sse = NULL;
-    c->body = BODY_COUNTED;
+    int rc = c->to_body.end != NULL ? c->to_body.end(c->to_body.ctx, why, at) : TA_OK;
+    if (c->body != NULL)
+        know_body(c);
+    drop_body(c);
     return rc;
 }
 
 /* --- responses ------------------------------------------------------------------------------ */
 
-static bool is_encoded(const struct http_head *h)
+static void open_body(struct exchange_conn *c, const struct http_head *h)
 {
-    struct slice v = http_field(h, "content-encoding");
-    return v.n > 0 && !text_same(v, "identity");
-}
-
-static void choose_body(struct exchange_conn *c, struct open *o, const struct http_head *h)
-{
-    struct slice type = http_field(h, "content-type");
-    const char *semicolon = type.n > 0 ? memchr(type.p, ';', type.n) : NULL;
-    if (semicolon != NULL)
-        type.n = (size_t)(semicolon - type.p);
-    while (type.n > 0 && (type.p[type.n - 1] == ' ' || type.p[type.n - 1] == '\t'))
-        type.n--;
-    c->body = BODY_DOCUMENT;
-    o->x.is_event_stream = text_same(type, "text/event-stream");
-    if (h->framing == HTTP_TUNNEL) {
-        c->body = BODY_COUNTED;
-    } else if (is_encoded(h)) {
-        c->body = BODY_COUNTED;
-        note(c, o, "http.content-encoding", h->first);
-    } else if (o->x.is_event_stream) {
-        read_events(c);
-    } else if (type.n == 0 || text_same(type, "text/plain")) {
-        c->body = BODY_SNIFFED;
-        c->sniff.n = 0;
-    }
+    drop_body(c);
+    if (h->framing == HTTP_TUNNEL)
+        return;
+    c->body = body_new(h, (struct body_sink){c, stream_event, document_data},
+                       (struct anomaly_sink){c, response_anomaly});
+    c->to_body = body_input(c->body);
+    know_body(c);
 }
 
 /* Responses were missed: this one answers the latest request before it, and the earlier requests
@@ -399,8 +377,10 @@ static void take_response_head(struct exchange_conn *c, struct open *o, const st
 {
     struct exchange *x = &o->x;
     x->status = h->status;
+    x->simple = h->simple;
     x->response_fields = copy_fields(&x->arena, h);
     x->n_response_fields = h->n_fields;
+    x->content_coding = exchange_response_field(x, "content-encoding");
     x->framing = h->framing;
     x->response_first = h->first;
     x->response_head_last = h->last;
@@ -432,7 +412,7 @@ static int response_head(void *ctx, const struct http_head *h, struct byte_sink 
     }
     take_response_head(c, o, h);
     if (h->framing != HTTP_NO_BODY) {
-        choose_body(c, o, h);
+        open_body(c, h);
         *body = (struct byte_sink){c, response_body, response_body_gap, response_body_end};
     }
     return c->out.response != NULL ? c->out.response(c->out.ctx, &o->x) : TA_OK;
@@ -481,6 +461,7 @@ static int server_data(void *ctx, struct span in)
 {
     struct exchange_conn *c = ctx;
     c->t_latest = in.at.t_ready;
+    c->server_spoke = true;
     return c->to_responses.data(c->to_responses.ctx, in);
 }
 
@@ -488,6 +469,7 @@ static int server_gap(void *ctx, uint64_t n, struct mark at)
 {
     struct exchange_conn *c = ctx;
     struct open *o = c->answering != NULL ? c->answering : unanswered(c);
+    c->server_spoke = true;
     if (o != NULL)
         o->x.damaged = true;
     int rc = c->to_responses.gap(c->to_responses.ctx, n, at);
@@ -521,12 +503,13 @@ struct byte_sink exchange_from_server(struct exchange_conn *c)
 }
 
 struct exchange_conn *exchange_conn_new(const struct tcp_conn *conn, struct exchange_sink out,
-                                        uint64_t *last_id)
+                                        struct exchange_shared *shared)
 {
     struct exchange_conn *c = mem_zalloc(sizeof *c);
     c->conn = conn;
+    c->server_spoke = conn != NULL && conn->midstream;
     c->out = out;
-    c->last_id = last_id;
+    c->shared = shared;
     c->requests = http_new(HTTP_REQUESTS, (struct http_sink){c, request_head, request_done},
                            (struct anomaly_sink){c, request_anomaly});
     c->responses = http_new(HTTP_RESPONSES, (struct http_sink){c, response_head, response_done},
@@ -548,7 +531,7 @@ void exchange_conn_free(struct exchange_conn *c)
         }
         finish(c, o);
     }
-    sse_free(c->sse);
+    drop_body(c);
     http_free(c->requests);
     http_free(c->responses);
     VEC_FREE(&c->orphans);

@@ -1,4 +1,4 @@
-/* gzip members (RFC 1952) made and read. Reading lives with damage: a member that fails its check
+/* gzip members (RFC 1952) read. Reading lives with damage: a member that fails its check
  * is dropped, and the next one that inflates and starts with something plausible is looked for
  * (traces/FORMAT.md, "Damage"). */
 #define ZLIB_CONST
@@ -14,86 +14,24 @@
 #include <zlib.h>
 
 #include "traces/base/mem.h"
+#include "traces/gz_zlib.h"
 #include "traces/sha256.h"
 
 enum {
-    GZIP_WINDOW = 15 + 16, /* zlib's way to say: with a gzip header and trailer */
     MAGIC_BYTES = 3,
     READ_BYTES = 256 << 10,
     PIECE_BYTES = 256 << 10, /* of what is not held back */
     FIRST_BYTES = 64,
     LOOK_BYTES = 64, /* of a member, before it is asked whether it starts plausibly */
+    HEAD_BYTES = 10,
+    HEAD_ALIKE = 8, /* of them, that a damaged header must still have */
     IN_BYTES = 5 * GZ_HELD_BYTES
 };
 
 static const uint8_t magic[MAGIC_BYTES] = {0x1f, 0x8b, 8};
 
-static void *zlib_alloc(void *ctx, unsigned n, unsigned size)
-{
-    (void)ctx;
-    return mem_array(n, size);
-}
-
-static void zlib_free(void *ctx, void *p)
-{
-    (void)ctx;
-    free(p);
-}
-
-/* --- making -------------------------------------------------------------------------------------
- */
-
-struct gz_maker {
-    z_stream z;
-};
-
-struct gz_maker *gz_maker_new(void)
-{
-    struct gz_maker *m = mem_zalloc(sizeof *m);
-    m->z.zalloc = zlib_alloc;
-    m->z.zfree = zlib_free;
-    if (deflateInit2(&m->z, 1, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-        fprintf(stderr, "tokaudit: zlib %s cannot start a gzip stream\n", zlibVersion());
-        abort();
-    }
-    return m;
-}
-
-void gz_maker_free(struct gz_maker *m)
-{
-    if (m == NULL)
-        return;
-    deflateEnd(&m->z);
-    free(m);
-}
-
-static int deflate_part(z_stream *z, struct buf *out, struct slice part, int flush)
-{
-    z->next_in = (const Bytef *)part.p;
-    z->avail_in = (unsigned)part.n;
-    for (int rc = Z_OK; z->avail_in > 0 || (flush == Z_FINISH && rc != Z_STREAM_END);) {
-        z->next_out = buf_reserve(out, PIECE_BYTES);
-        z->avail_out = PIECE_BYTES;
-        if (z->next_out == NULL)
-            return TA_ELIMIT;
-        rc = deflate(z, flush);
-        out->n += PIECE_BYTES - z->avail_out;
-    }
-    return TA_OK;
-}
-
-int gz_member(struct gz_maker *m, struct buf *out, const struct slice *parts, size_t n)
-{
-    size_t before = out->n;
-    int rc = deflateReset(&m->z) == Z_OK ? TA_OK : TA_ELIMIT;
-    for (size_t i = 0; i < n && rc == TA_OK; i++)
-        rc = parts[i].n > UINT32_MAX ? TA_ELIMIT : deflate_part(&m->z, out, parts[i], Z_NO_FLUSH);
-    if (rc == TA_OK)
-        rc = deflate_part(&m->z, out, (struct slice){"", 0}, Z_FINISH);
-    if (rc != TA_OK)
-        out->n = before;
-    return rc;
-}
+/* The header of every member of ours, as zlib writes it: level 1, Unix. */
+static const uint8_t own_head[HEAD_BYTES] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3};
 
 /* --- reading: the file --------------------------------------------------------------------------
  */
@@ -111,6 +49,10 @@ struct gz_source {
         in; /* bytes of the file from offset base on; those before keep are of no use any more */
     uint64_t base;
     size_t keep, at;
+    uint64_t hashed; /* so many bytes of the file are in hash: never beyond keep before the end */
+    uint64_t member; /* offset in the file of the one at hand */
+    uint64_t whole_end;
+    uint64_t damage; /* … of the first damage, or UINT64_MAX */
 
     z_stream z;
     struct buf out;  /* what the member gave */
@@ -121,9 +63,18 @@ struct gz_source {
     uint64_t wasted; /* the same of all that was given up: what a file made to be slow is held to */
 };
 
+static void hash_to(struct gz_source *g, uint64_t offset)
+{
+    if (offset <= g->hashed)
+        return;
+    sha256_add(g->hash, g->in.p + (g->hashed - g->base), (size_t)(offset - g->hashed));
+    g->hashed = offset;
+}
+
 static int source_fill(struct gz_source *g, struct err *e)
 {
     if (g->keep > g->in.n / 2) {
+        hash_to(g, g->base + g->keep);
         buf_drop(&g->in, g->keep);
         g->base += g->keep;
         g->at -= g->keep;
@@ -147,7 +98,6 @@ static int source_fill(struct gz_source *g, struct err *e)
         g->eof = true;
         return TA_OK;
     }
-    sha256_add(g->hash, room, (size_t)n);
     g->in.n += (size_t)n;
     g->health->file_bytes += (uint64_t)n;
     return TA_OK;
@@ -158,6 +108,15 @@ static void source_note(struct gz_source *g, const char *what, uint64_t offset)
     if (g->health->note[0] == '\0')
         snprintf(g->health->note, sizeof g->health->note, "%s at offset %" PRIu64 " of the file",
                  what, offset);
+}
+
+static void note_damage(struct gz_source *g, const char *what, uint64_t offset)
+{
+    source_note(g, what, offset);
+    g->health->damaged_members++;
+    g->lost = true;
+    if (g->damage == UINT64_MAX)
+        g->damage = offset;
 }
 
 /* --- reading: one member ------------------------------------------------------------------------
@@ -206,13 +165,13 @@ static int try_member(struct gz_source *g, size_t start, bool picky, enum verdic
     inflateReset(&g->z);
     buf_clear(&g->out);
     g->keep = g->at = start;
+    g->member = g->base + start;
     for (bool looked = !picky;;) {
         bool over;
-        uint64_t member = g->base + start;
         int rc = inflate_some(g, GZ_HELD_BYTES, v, &over, e);
         if (rc != TA_OK)
             return rc;
-        start = (size_t)(member - g->base);
+        start = (size_t)(g->member - g->base);
         /* Empty deflate blocks take bytes and give none: the file's bytes have a bound of their
          * own. */
         if (!over && (g->out.n == GZ_HELD_BYTES || g->at - start > 2 * GZ_HELD_BYTES)) {
@@ -230,6 +189,8 @@ static int try_member(struct gz_source *g, size_t start, bool picky, enum verdic
         if (over)
             break;
     }
+    if (*v == MEMBER_WHOLE)
+        g->whole_end = g->base + g->at;
     g->spent = g->out.n + (g->at - start);
     if (*v == MEMBER_BAD)
         g->wasted += g->spent;
@@ -309,9 +270,7 @@ static int recover(struct gz_source *g, size_t from, const char *what, uint64_t 
                    enum verdict *v, struct err *e)
 {
     bool found;
-    source_note(g, what, offset);
-    g->health->damaged_members++;
-    g->lost = true;
+    note_damage(g, what, offset);
     int rc = search(g, from, true, &found, v, e);
     if (rc == TA_OK && !found)
         g->done = true;
@@ -379,9 +338,7 @@ static int next_member(struct gz_source *g, enum verdict *v, struct err *e)
     if (rc != TA_OK)
         return rc;
     if (found) {
-        source_note(g, "a gzip member that fails its check", start);
-        g->health->damaged_members++;
-        g->lost = true;
+        note_damage(g, "a gzip member that fails its check", start);
         return TA_OK;
     }
     return try_member(g, (size_t)(start - g->base), false, v, e);
@@ -392,7 +349,8 @@ static int next_member(struct gz_source *g, enum verdict *v, struct err *e)
 
 static void give(struct gz_source *g, bool starts, struct gz_piece *out)
 {
-    *out = (struct gz_piece){g->out.p, g->out.n, starts, starts && g->lost};
+    *out = (struct gz_piece){g->out.p, g->out.n, starts, starts && g->lost, starts && !g->streaming,
+                             g->member};
     if (starts)
         g->lost = false;
 }
@@ -441,6 +399,8 @@ static int next_streamed(struct gz_source *g, struct gz_piece *out, struct err *
     }
     if (over) {
         g->streaming = false;
+        if (v == MEMBER_WHOLE)
+            g->whole_end = g->base + g->at;
         if (v == MEMBER_CUT) {
             g->health->truncated = true;
             source_note(g, "the end comes inside a gzip member,", g->base + g->in.n);
@@ -459,7 +419,8 @@ static int next_plain(struct gz_source *g, struct gz_piece *out, struct err *e)
         if (rc != TA_OK)
             return rc;
     }
-    *out = (struct gz_piece){g->in.p + g->at, g->in.n - g->at, g->base + g->at == 0, false};
+    uint64_t offset = g->base + g->at;
+    *out = (struct gz_piece){g->in.p + g->at, g->in.n - g->at, offset == 0, false, false, offset};
     g->done = out->n == 0;
     g->at = g->in.n;
     return TA_OK;
@@ -479,6 +440,22 @@ int gz_next(struct gz_source *g, struct gz_piece *out, struct err *e)
     return 0;
 }
 
+void gz_hash_before(struct gz_source *g, char out[SHA256_TEXT])
+{
+    hash_to(g, g->member);
+    sha256_text(g->hash, out);
+}
+
+uint64_t gz_whole_end(const struct gz_source *g)
+{
+    return g->whole_end;
+}
+
+uint64_t gz_damage_offset(const struct gz_source *g)
+{
+    return g->damage;
+}
+
 int gz_drain(struct gz_source *g, struct err *e)
 {
     while (!g->eof) {
@@ -487,8 +464,18 @@ int gz_drain(struct gz_source *g, struct err *e)
         if (rc != TA_OK)
             return rc;
     }
+    hash_to(g, g->base + g->in.n);
     sha256_text(g->hash, g->health->sha256);
     return TA_OK;
+}
+
+/* Does the file start as a member does, or as one of ours with a byte or two damaged? */
+static bool starts_as_gzip(const struct gz_source *g)
+{
+    size_t alike = 0;
+    for (size_t i = 0; i < HEAD_BYTES && i < g->in.n; i++)
+        alike += g->in.p[i] == own_head[i];
+    return alike >= HEAD_ALIKE || (g->in.n >= 2 && memcmp(g->in.p, magic, 2) == 0);
 }
 
 /* --- opening and closing ------------------------------------------------------------------------
@@ -507,6 +494,7 @@ int gz_open(struct gz_source **out, const char *path, struct gz_resume resume,
     g->resume = resume;
     g->health = health;
     g->hash = sha256_new();
+    g->damage = UINT64_MAX;
     buf_init(&g->in, IN_BYTES);
     buf_init(&g->out, GZ_HELD_BYTES);
     g->z.zalloc = zlib_alloc;
@@ -520,7 +508,7 @@ int gz_open(struct gz_source **out, const char *path, struct gz_resume resume,
         gz_close(g);
         return rc;
     }
-    g->gzip = g->in.n >= 2 && memcmp(g->in.p, magic, 2) == 0;
+    g->gzip = starts_as_gzip(g);
     *out = g;
     return TA_OK;
 }

@@ -24,6 +24,10 @@ void gz_maker_free(struct gz_maker *m);
 int gz_member(struct gz_maker *m, struct buf *out, const struct slice *parts, size_t n)
     TA_NODISCARD;
 
+/* The same at level 0: as fast as the memory, for when there is no time to compress. */
+int gz_member_stored(struct gz_maker *m, struct buf *out, const struct slice *parts, size_t n)
+    TA_NODISCARD;
+
 /* --- reading
  * --------------------------------------------------------------------------------------------- */
 
@@ -36,6 +40,8 @@ struct gz_piece {
     size_t n;
     bool starts; /* p is where a member starts */
     bool lost;   /* something that stood before it is missing: p is where a block starts */
+    bool held;   /* p is the whole member (or, where health says truncated, what there is of it) */
+    uint64_t offset; /* of the member in the file; of a plain file: of p */
 };
 
 enum { GZ_HELD_BYTES = 4 << 20 };
@@ -58,6 +64,16 @@ struct slice gz_first_bytes(const struct gz_source *g);
 
 /* 1 and *out; 0 at the end; negative if the disk fails. */
 int gz_next(struct gz_source *g, struct gz_piece *out, struct err *e) TA_NODISCARD;
+
+/* The SHA-256 of all bytes of the file before the member that the last piece started. */
+void gz_hash_before(struct gz_source *g, char out[65]);
+
+/* Where the last whole member ends. */
+uint64_t gz_whole_end(const struct gz_source *g);
+
+/* Where the first damage is in the file; UINT64_MAX: none was met. Zeros behind the last member and
+ * a cut are none. */
+uint64_t gz_damage_offset(const struct gz_source *g);
 
 /* Reads the rest of the file for its hash alone. */
 int gz_drain(struct gz_source *g, struct err *e) TA_NODISCARD;

@@ -30,7 +30,8 @@ void http_free(struct http *h)
 
 void http_expect(struct http *h, enum http_expect what)
 {
-    h->expect = what;
+    if (h->sniff.n == 0) /* else its first bytes are here, and being judged */
+        h->expect = what;
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
@@ -115,7 +116,7 @@ void http_begin(struct http *h, struct slice text, struct mark last)
     h->close_said = p.close_said && !interim;
     h->left = head->framing == HTTP_LENGTH ? head->length : 0;
     h->digits = 0;
-    h->bare_lf = false;
+    h->bare_lf = h->odd_chunk = false;
     h->line_n = h->head_n = 0;
     if (h->out.head != NULL)
         h->rc = h->out.head(h->out.ctx, head, &h->body);
@@ -125,6 +126,21 @@ void http_begin(struct http *h, struct slice text, struct mark last)
         http_complete(h, last);
     buf_done(&p.folds);
     buf_clear(&h->text);
+}
+
+void http_begin_simple(struct http *h, struct mark first)
+{
+    struct http_head head = {.status = 200,
+                             .minor = 9,
+                             .simple = true,
+                             .framing = HTTP_UNTIL_CLOSE,
+                             .first = first,
+                             .last = first};
+    anomaly_note(h->bad, "http.version-0.9", first, 0);
+    h->state = UNTIL_CLOSE;
+    h->keep_alive = h->close_said = false;
+    if (h->out.head != NULL)
+        h->rc = h->out.head(h->out.ctx, &head, &h->body);
 }
 
 /* --- input ---------------------------------------------------------------------------------- */
@@ -162,10 +178,18 @@ static int on_data(void *ctx, struct span in)
     return h->rc;
 }
 
+void http_settle_first(struct http *h)
+{
+    h->expect = HTTP_EXPECT_BODY;
+    sniff_release(&h->sniff, (struct byte_sink){h, on_data, NULL, NULL}); /* h->rc tells */
+}
+
 /* Unseen bytes: framing survives them where the length of what they are in is known. */
 static int on_gap(void *ctx, uint64_t n, struct mark at)
 {
     struct http *h = ctx;
+    if (h->rc == TA_OK && h->state == START && h->expect == HTTP_EXPECT_FIRST)
+        http_settle_first(h);
     if (h->rc != TA_OK)
         return h->rc;
     switch (h->state) {
@@ -193,6 +217,8 @@ static int on_gap(void *ctx, uint64_t n, struct mark at)
 static int on_end(void *ctx, enum end_kind why, struct mark at)
 {
     struct http *h = ctx;
+    if (h->rc == TA_OK && h->state == START && h->expect == HTTP_EXPECT_FIRST)
+        http_settle_first(h);
     if (h->rc != TA_OK)
         return h->rc;
     switch (h->state) {

@@ -22,6 +22,8 @@ struct http_head {
     struct slice method, target; /* of a request */
     struct slice reason;         /* of a response */
     int minor;                   /* HTTP/1.minor */
+    bool simple; /* HTTP/0.9: a request of one bare line; a response without a head, its first byte
+                    the body's, its status 200 for want of one */
     const struct http_field *fields;
     size_t n_fields;
     enum http_framing framing;
@@ -52,8 +54,9 @@ struct http *http_new(enum http_side side, struct http_sink out, struct anomaly_
 struct byte_sink http_input(struct http *h);
 
 /* Responses only, before their head: the next final response answers HEAD (no body) or CONNECT
- * (tunnel). */
-enum http_expect { HTTP_EXPECT_BODY, HTTP_EXPECT_HEAD, HTTP_EXPECT_CONNECT };
+ * (tunnel), or it is the connection's first: then what does not begin with HTTP/ is HTTP/0.9
+ * (H16). */
+enum http_expect { HTTP_EXPECT_BODY, HTTP_EXPECT_HEAD, HTTP_EXPECT_CONNECT, HTTP_EXPECT_FIRST };
 void http_expect(struct http *h, enum http_expect what);
 void http_free(struct http *h);
 

@@ -55,6 +55,7 @@ size_t http_take_size(struct http *h, struct span in)
     }
     h->state = CHUNK_EXT;
     h->line_n = 0;
+    h->size_over = h->size_blank = false;
     return i;
 }
 
@@ -72,12 +73,29 @@ static void chunk_line(struct http *h, bool bare, struct mark at)
         h->zero = at;
 }
 
+/* Behind the size come extensions or the line's end. Blanks before that end, or other text, are
+ * skipped as well: old servers pad the size. */
+static void judge_size_end(struct http *h, struct span in)
+{
+    for (size_t i = 0; i < in.n && !h->size_over; i++) {
+        bool blank = in.p[i] == ' ' || in.p[i] == '\t', ext = in.p[i] == ';';
+        bool end = in.p[i] == '\r' || in.p[i] == '\n';
+        h->size_over = !blank;
+        if (!blank && !ext && (!end || h->size_blank) && !h->odd_chunk) {
+            h->odd_chunk = true;
+            anomaly_note(h->bad, "http.odd-chunk-line", span_mark(in, i), 0);
+        }
+        h->size_blank |= blank;
+    }
+}
+
 /* Extensions are skipped (RFC 9112, 7.1.1); the last byte before the LF tells whether it is bare.
  */
 size_t http_take_extension(struct http *h, struct span in)
 {
     const uint8_t *lf = memchr(in.p, '\n', in.n);
     size_t n = lf != NULL ? (size_t)(lf - in.p) : in.n;
+    judge_size_end(h, in);
     if (h->line_n + n > LIMIT_HTTP_LINE_BYTES) {
         size_t room = LIMIT_HTTP_LINE_BYTES - h->line_n;
         http_lose(h, "http.chunk-line-too-big", span_mark(in, room));

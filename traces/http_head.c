@@ -29,6 +29,23 @@ static bool is_method_char(char c)
     return is_letter(c) || is_digit(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
+static bool is_name(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_method_char(s.p[i]))
+            return false;
+    return s.n > 0;
+}
+
+/* A bare CR, a NUL and their like: no line has them (RFC 9110, 5.5; RFC 9112, 2.2). */
+static bool has_control(struct slice line)
+{
+    for (size_t i = 0; i < line.n; i++)
+        if (((unsigned char)line.p[i] < ' ' && line.p[i] != '\t') || line.p[i] == 0x7f)
+            return true;
+    return false;
+}
+
 static struct slice trim(struct slice s)
 {
     while (s.n > 0 && is_blank(s.p[0])) {
@@ -74,11 +91,10 @@ static bool parse_request_line(struct slice line, struct http_head *h)
         return false;
     const char *space = memchr(line.p, ' ', line.n);
     h->method = (struct slice){line.p, (size_t)(space - line.p)};
-    for (size_t i = 0; i < h->method.n; i++)
-        if (!is_method_char(h->method.p[i]))
-            return false;
+    if (!is_name(h->method))
+        return false;
     size_t after = h->method.n + 1, version = line.n - 9;
-    if (h->method.n == 0 || after >= version)
+    if (after >= version)
         return false;
     h->target = (struct slice){line.p + after, version - after};
     h->minor = line.p[line.n - 1] - '0';
@@ -100,9 +116,24 @@ static bool parse_status_line(struct slice line, struct http_head *h)
     return true;
 }
 
+/* HTTP/0.9: "GET /path" and nothing more (RFC 1945, 5.1). */
+static bool parse_simple_request(struct slice line, struct http_head *h)
+{
+    if (line.n < 5 || memcmp(line.p, "GET ", 4) != 0)
+        return false;
+    h->method = (struct slice){line.p, 3};
+    h->target = trim((struct slice){line.p + 4, line.n - 4});
+    h->minor = 9;
+    h->simple = true;
+    return h->target.n > 0 && h->target.p[0] == '/' &&
+           memchr(h->target.p, ' ', h->target.n) == NULL;
+}
+
 bool http_parse_start(enum http_side side, struct slice line, struct http_head *h)
 {
-    return side == HTTP_REQUESTS ? parse_request_line(line, h) : parse_status_line(line, h);
+    if (side == HTTP_RESPONSES)
+        return parse_status_line(line, h);
+    return parse_request_line(line, h) || parse_simple_request(line, h);
 }
 
 /* The body before it need not end with a line: `…"}POST /v1 HTTP/1.1`. */
@@ -165,6 +196,7 @@ struct facts {
     uint64_t length;
 };
 
+/* Digits only. No message is longer than 2^63: who says so means to hide what follows (H7). */
 static bool parse_length(struct slice s, uint64_t *out)
 {
     uint64_t v = 0;
@@ -177,7 +209,7 @@ static bool parse_length(struct slice s, uint64_t *out)
         v = v * 10 + digit;
     }
     *out = v;
-    return s.n > 0;
+    return s.n > 0 && v <= INT64_MAX;
 }
 
 /* Repetitions of one value are that value (RFC 9112, 6.3). */
@@ -255,6 +287,8 @@ static bool split_field(struct http_parse *p, struct slice line, struct http_fie
     }
     if (name.n != n)
         note(p, "http.space-before-colon");
+    if (!is_name(name))
+        note(p, "http.bad-field-name");
     *out = (struct http_field){name, trim((struct slice){colon + 1, line.n - n - 1})};
     return true;
 }
@@ -329,10 +363,13 @@ bool http_parse_head(struct http_parse *p, struct slice text)
     struct facts facts = {0};
     struct http_field field = {0};
     bool bare = false, open = false;
-    if (!http_parse_start(p->side, next_line(&rest, &bare), h))
+    struct slice line = next_line(&rest, &bare);
+    if (!http_parse_start(p->side, line, h))
         return false;
+    bool control = has_control(line);
     while (rest.n > 0) {
-        struct slice line = next_line(&rest, &bare);
+        line = next_line(&rest, &bare);
+        control |= has_control(line);
         if (line.n > 0 && is_blank(line.p[0])) {
             if (!open)
                 note(p, "http.bad-field");
@@ -349,8 +386,12 @@ bool http_parse_head(struct http_parse *p, struct slice text)
         take_field(p, &facts, &field);
     if (bare)
         note(p, "http.bare-lf");
+    if (control)
+        note(p, "http.control-byte");
     h->fields = p->fields;
-    h->keep_alive = h->minor == 0 ? facts.keep_alive && !facts.close : !facts.close;
+    if (h->simple)
+        note(p, "http.version-0.9");
+    h->keep_alive = h->minor == 0 || h->simple ? facts.keep_alive && !facts.close : !facts.close;
     p->close_said = facts.close;
     h->framing = frame(p, &facts);
     if (h->framing == HTTP_UNTIL_CLOSE)

@@ -83,6 +83,7 @@ static bool find_in_text(struct http *h, uint64_t end)
     h->head_n = h->line_n = h->text.n;
     h->line_first = h->text.p[0];
     h->start_seen = true;
+    h->simple = false; /* only lines with a version are found */
     h->state = HEAD;
     return true;
 }
@@ -152,14 +153,31 @@ static struct line take_line(struct http *h, struct span in, size_t i)
     return line;
 }
 
+/* The first bytes of a connection's first response: "HTTP/" or, where there is none, a body without
+ * a head. */
+static size_t take_first(struct http *h, struct span in)
+{
+    static const struct slice starts[] = {{"HTTP/", 5}, {NULL, 0}};
+    struct span rest = in;
+    unsigned which;
+    if (!sniff_decide(&h->sniff, &rest, starts, &which))
+        return in.n;
+    if (which == 0)
+        http_begin_simple(h, h->sniff.n > 0 ? h->sniff.at[0] : in.at);
+    http_settle_first(h);
+    return in.n - rest.n;
+}
+
 size_t http_take_start(struct http *h, struct span in)
 {
     size_t i = 0;
+    if (h->expect == HTTP_EXPECT_FIRST)
+        return take_first(h, in);
     while (i < in.n && (in.p[i] == '\r' || in.p[i] == '\n'))
         i++;
     if (i < in.n) {
         h->state = HEAD;
-        h->start_seen = false;
+        h->start_seen = h->simple = false;
         h->first = span_mark(in, i);
         h->at.n = 0;
         buf_clear(&h->text);
@@ -180,14 +198,16 @@ static struct slice head_text(struct http *h, struct span in, size_t *kept, size
     return (struct slice){(const char *)h->text.p, h->text.n};
 }
 
-static bool is_start(enum http_side side, struct slice text)
+static bool is_start(struct http *h, struct slice text)
 {
     struct http_head head = {0};
     if (text.n > 0 && text.p[text.n - 1] == '\n')
         text.n--;
     if (text.n > 0 && text.p[text.n - 1] == '\r')
         text.n--;
-    return http_parse_start(side, text, &head);
+    bool is = http_parse_start(h->side, text, &head);
+    h->simple = is && head.simple;
+    return is;
 }
 
 size_t http_take_head(struct http *h, struct span in)
@@ -203,11 +223,11 @@ size_t http_take_head(struct http *h, struct span in)
         if (!line.whole)
             break;
         if (!h->start_seen) {
-            h->start_seen = is_start(h->side, head_text(h, in, &kept, i));
+            h->start_seen = is_start(h, head_text(h, in, &kept, i));
             if (!h->start_seen)
                 return take_bad_start(h, in, i);
         }
-        if (line.empty) {
+        if (line.empty || h->simple) {
             http_begin(h, head_text(h, in, &kept, i), span_mark(in, i - 1));
             return i;
         }

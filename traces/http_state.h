@@ -6,6 +6,7 @@
 #include "traces/base/buf.h"
 #include "traces/base/vec.h"
 #include "traces/http.h"
+#include "traces/sniff.h"
 
 enum { HTTP_SYNC_KEEP = 16 << 10 }; /* how far back in a line a start line is looked for */
 
@@ -32,8 +33,12 @@ struct http {
     bool keep_alive; /* of the message that is being read */
     bool close_said; /* by it */
     bool over;       /* no message should follow: the last one's keep_alive was false */
-    bool bare_lf;    /* noted for its chunk lines */
+    bool bare_lf;    /* noted for its chunk lines … */
+    bool odd_chunk;  /* … and this likewise */
+    bool size_over;  /* of a chunk line: what follows the size and its blanks has been judged … */
+    bool size_blank; /* … and there were blanks */
     bool start_seen; /* of a head: its start line is one */
+    bool simple;     /* and the whole of it: HTTP/0.9 */
     bool cruft;      /* noted behind the last message */
     int rc;
     struct http_sink out;
@@ -48,6 +53,7 @@ struct http {
     struct mark last;    /* latest byte seen */
     struct mark zero;    /* line end of the last chunk's line */
     struct buf text;     /* a head that straddles, or the line before it in SYNC */
+    struct sniff sniff;  /* HTTP_EXPECT_FIRST: what may not be a head */
     VEC(struct mark) at; /* SYNC: where each piece of text begins */
 };
 
@@ -58,6 +64,12 @@ void http_body_data(struct http *h, struct span in);
 
 /* A whole head is in text; its last byte is at last. */
 void http_begin(struct http *h, struct slice text, struct mark last);
+
+/* The same of a response without a head, whose body begins at first. */
+void http_begin_simple(struct http *h, struct mark first);
+
+/* What was held back goes on, now that it is known what it is. */
+void http_settle_first(struct http *h);
 
 /* http_lines.c: heads, and the search for one. */
 void http_seek(struct http *h);

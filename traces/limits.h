@@ -11,6 +11,7 @@
 #define LIMIT_MEMBER_NS 500000000          /* … or this long after its first packet */
 #define LIMIT_WRITER_QUEUE_BYTES                                                                   \
     (64u << 20) /* between the recording thread and the compressing one */
+#define LIMIT_WRITER_STORE_BYTES (32u << 20) /* waiting there: members are no longer compressed */
 
 #define LIMIT_TCP_CONNECTIONS 65536u     /* open at once; the longest idle one is given up */
 #define LIMIT_TCP_HELD_BYTES (16u << 20) /* out of order, per direction */
@@ -19,15 +20,28 @@
     (1u << 20)                       /* held beyond an acknowledged hole: the hole is a loss (T6) */
 #define LIMIT_TCP_HOLE_NS 2000000000 /* … or this long in capture time */
 
+#define LIMIT_FRAGMENT_DATAGRAMS 1024u /* of which some fragments have come and some not */
+#define LIMIT_FRAGMENT_HELD_BYTES (8u << 20)
+#define LIMIT_FRAGMENT_NS 30000000000 /* in capture time; Linux waits as long */
+#define LIMIT_TWIN_NS 1000000 /* one packet is at two interfaces of a machine within this time */
+
 #define LIMIT_HTTP_LINE_BYTES (64u << 10)
 #define LIMIT_HTTP_HEAD_BYTES (256u << 10)
 #define LIMIT_HTTP_FIELDS 256u
 #define LIMIT_HTTP_PENDING 1024u /* requests of a connection that wait for their response */
+#define LIMIT_HTTP_CODINGS 4u /* gzip of gzip of … */
+#define LIMIT_REQUEST_BODIES_BYTES                                                                 \
+    (256u << 20) /* of all requests of a trace at one time: beyond it they are only hashed */
 #define LIMIT_REQUEST_BODY_BYTES (64u << 20) /* kept for reading; the hash goes over all of it */
 #define LIMIT_DOCUMENT_BYTES (64u << 20)     /* a response body that is one JSON document */
 
 #define LIMIT_SSE_LINE_BYTES (64u << 20)
 #define LIMIT_SSE_EVENT_BYTES (64u << 20)
+
+#define LIMIT_REDACT_CONNECTIONS 32768u   /* known at once; the longest idle one is forgotten */
+#define LIMIT_REDACT_HOLD_NS 100000000    /* packets wait so long for one that came out of order … */
+#define LIMIT_REDACT_HOLD_BYTES (4u << 20) /* … or until they are so many */
+#define LIMIT_REDACT_RANGES 1024u /* overwritten, per direction, to do it again when sent again */
 
 #define LIMIT_SPEC_BYTES (64u << 20) /* workload spec, profile, own claims file */
 #define LIMIT_REQUESTS 10000000u     /* of one analysis */

@@ -1,24 +1,17 @@
-/* Link layer, IPv4 (RFC 791), IPv6 (RFC 8200) and the TCP header (RFC 9293): from a packet to its
- * segment. Link layers: tcpdump.org/linktypes.html. Lengths come from IP, so that Ethernet padding
- * is no payload; an IP length of zero (BIG TCP, offloaded segments) means the rest of the frame. */
+/* Link layers (tcpdump.org/linktypes.html): from a frame to the IP packet in it. */
 #include "traces/link.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "traces/ip.h"
+
 enum { ETHER_IPV4 = 0x0800, ETHER_VLAN = 0x8100, ETHER_IPV6 = 0x86dd };
 enum { ETHER_QINQ = 0x88a8, ETHER_OLD_QINQ = 0x9100, ETHER_PPPOE = 0x8864 };
 enum { PPP_IPV4 = 0x0021, PPP_IPV6 = 0x0057 };
-enum { IP_HOP_BY_HOP = 0, IP_TCP = 6, IP_ROUTING = 43, IP_FRAGMENT = 44, IP_AH = 51 };
-enum { IP_DESTINATION = 60, IP_MOBILITY = 135 };
-
-/* What is left of a packet: n bytes were captured of wire_n. */
-struct cursor {
-    const uint8_t *p;
-    size_t n;
-    size_t wire_n;
-};
+enum { NFLOG_PAYLOAD = 9 };
+enum { PKTAP_FIXED_BYTES = 48, PKTAP_PACKET = 1 };
 
 static uint16_t be16(const uint8_t *p)
 {
@@ -30,8 +23,18 @@ static uint32_t be32(const uint8_t *p)
     return (uint32_t)be16(p) << 16 | be16(p + 2);
 }
 
+static uint16_t le16(const uint8_t *p)
+{
+    return (uint16_t)(p[1] << 8 | p[0]);
+}
+
+static uint32_t le32(const uint8_t *p)
+{
+    return (uint32_t)le16(p + 2) << 16 | le16(p);
+}
+
 /* Steps over a header of n captured bytes; false if it was cut. */
-static bool skip(struct cursor *c, size_t n)
+static bool skip(struct ip_bytes *c, size_t n)
 {
     if (c->n < n || c->wire_n < n)
         return false;
@@ -41,231 +44,227 @@ static bool skip(struct cursor *c, size_t n)
     return true;
 }
 
-/* The IP length is the truth, whether the frame is longer (padding) or shorter (snapped). */
-static void limit_to(struct cursor *c, size_t wire_n)
+/* --- what holds an IP packet: each steps c up to it ------------------------------------------- */
+
+static enum link_verdict strip_ipv4(struct ip_bytes *c)
 {
-    c->wire_n = wire_n;
-    if (c->n > wire_n)
-        c->n = wire_n;
+    return c->n > 0 && c->p[0] >> 4 == 4 ? LINK_IP : LINK_BAD;
 }
 
-static int8_t window_scale(const uint8_t *p, size_t n)
+static enum link_verdict strip_ipv6(struct ip_bytes *c)
 {
-    size_t i = 0;
-    while (i < n && p[i] != 0) {
-        if (p[i] == 1) {
-            i++;
-            continue;
-        }
-        if (i + 1 >= n || p[i + 1] < 2 || p[i + 1] > n - i)
-            return -1;
-        if (p[i] == 3 && p[i + 1] == 3)
-            return (int8_t)(p[i + 2] > 14 ? 14 : p[i + 2]); /* RFC 7323, 2.3 */
-        i += p[i + 1];
-    }
-    return -1;
+    return c->n > 0 && c->p[0] >> 4 == 6 ? LINK_IP : LINK_BAD;
 }
 
-static enum link_verdict decode_tcp(struct cursor c, struct segment *out)
+static enum link_verdict strip_ip(struct ip_bytes *c)
 {
-    if (c.n < 20)
+    if (c->n == 0)
         return LINK_BAD;
-    const uint8_t *p = c.p;
-    size_t header = (size_t)(p[12] >> 4) * 4;
-    if (header < 20 || header > c.wire_n)
-        return LINK_BAD;
-    out->from.port = be16(p);
-    out->to.port = be16(p + 2);
-    out->seq = be32(p + 4);
-    out->ack = be32(p + 8);
-    out->flags = p[13] & (TCP_FIN | TCP_SYN | TCP_RST | TCP_PSH | TCP_ACK | TCP_URG);
-    out->window = be16(p + 14);
-    size_t seen = header < c.n ? header : c.n;
-    out->window_scale = out->flags & TCP_SYN ? window_scale(p + 20, seen - 20) : -1;
-    out->data = p + seen;
-    out->n = c.n - seen;
-    out->wire_n = c.wire_n - header;
-    return LINK_TCP;
-}
-
-static enum link_verdict decode_ipv4(struct cursor c, struct segment *out)
-{
-    if (c.n < 20 || c.p[0] >> 4 != 4)
-        return LINK_BAD;
-    const uint8_t *p = c.p;
-    size_t header = (size_t)(p[0] & 15) * 4, total = be16(p + 2);
-    if (header < 20 || (total != 0 && total < header))
-        return LINK_BAD;
-    if (p[9] != IP_TCP)
-        return LINK_OTHER;
-    if (be16(p + 6) & 0x3fff) /* more fragments, or an offset */
-        return LINK_FRAGMENT;
-    if (total != 0)
-        limit_to(&c, total);
-    if (!skip(&c, header))
-        return LINK_BAD;
-    out->from.family = out->to.family = 4;
-    memcpy(out->from.addr, p + 12, 4);
-    memcpy(out->to.addr, p + 16, 4);
-    return decode_tcp(c, out);
-}
-
-/* Steps over the extension header of kind next; false if it is cut. */
-static bool skip_extension(struct cursor *c, uint8_t *next)
-{
-    if (c->n < 8)
-        return false;
-    uint8_t kind = *next;
-    size_t n = 8;
-    if (kind == IP_AH)
-        n = ((size_t)c->p[1] + 2) * 4;
-    else if (kind != IP_FRAGMENT)
-        n = ((size_t)c->p[1] + 1) * 8;
-    *next = c->p[0];
-    return skip(c, n);
-}
-
-static enum link_verdict decode_ipv6(struct cursor c, struct segment *out)
-{
-    if (c.n < 40 || c.p[0] >> 4 != 6)
-        return LINK_BAD;
-    const uint8_t *p = c.p;
-    size_t payload = be16(p + 4);
-    uint8_t next = p[6];
-    if (!skip(&c, 40))
-        return LINK_BAD;
-    if (payload != 0)
-        limit_to(&c, payload);
-    while (next != IP_TCP) {
-        if (next != IP_HOP_BY_HOP && next != IP_ROUTING && next != IP_FRAGMENT && next != IP_AH &&
-            next != IP_DESTINATION && next != IP_MOBILITY)
-            return LINK_OTHER;
-        /* An atomic fragment (RFC 6946) is a whole packet. */
-        if (next == IP_FRAGMENT && c.n >= 8 && (be16(c.p + 2) & 0xfff9) != 0)
-            return LINK_FRAGMENT;
-        if (!skip_extension(&c, &next))
-            return LINK_BAD;
-    }
-    out->from.family = out->to.family = 6;
-    memcpy(out->from.addr, p + 8, 16);
-    memcpy(out->to.addr, p + 24, 16);
-    return decode_tcp(c, out);
-}
-
-static enum link_verdict decode_ip(struct cursor c, struct segment *out)
-{
-    if (c.n == 0)
-        return LINK_BAD;
-    switch (c.p[0] >> 4) {
-    case 4:
-        return decode_ipv4(c, out);
-    case 6:
-        return decode_ipv6(c, out);
-    default:
-        return LINK_OTHER;
-    }
+    return c->p[0] >> 4 == 4 || c->p[0] >> 4 == 6 ? LINK_IP : LINK_OTHER;
 }
 
 /* A PPPoE session packet (RFC 2516), as DSL lines carry them. */
-static enum link_verdict decode_pppoe(struct cursor c, struct segment *out)
+static enum link_verdict strip_pppoe(struct ip_bytes *c)
 {
-    const uint8_t *p = c.p;
-    if (!skip(&c, 8))
+    const uint8_t *p = c->p;
+    if (!skip(c, 8))
         return LINK_BAD;
     switch (be16(p + 6)) {
     case PPP_IPV4:
-        return decode_ipv4(c, out);
+        return strip_ipv4(c);
     case PPP_IPV6:
-        return decode_ipv6(c, out);
+        return strip_ipv6(c);
     default:
         return LINK_OTHER;
     }
 }
 
-/* What follows an EtherType field, tags included: c is behind it. */
-static enum link_verdict decode_ethertype(uint16_t type, struct cursor c, struct segment *out)
+/* What follows an EtherType field, tags included (C14): c is behind it. */
+static enum link_verdict strip_ethertype(uint16_t type, struct ip_bytes *c)
 {
     while (type == ETHER_VLAN || type == ETHER_QINQ || type == ETHER_OLD_QINQ) {
-        if (c.n < 4)
+        const uint8_t *p = c->p;
+        if (!skip(c, 4))
             return LINK_BAD;
-        type = be16(c.p + 2);
-        if (!skip(&c, 4))
-            return LINK_BAD;
+        type = be16(p + 2);
     }
     if (type == ETHER_IPV4)
-        return decode_ipv4(c, out);
+        return strip_ipv4(c);
     if (type == ETHER_IPV6)
-        return decode_ipv6(c, out);
+        return strip_ipv6(c);
     if (type == ETHER_PPPOE)
-        return decode_pppoe(c, out);
+        return strip_pppoe(c);
     return LINK_OTHER;
 }
 
-static enum link_verdict decode_ethernet(struct cursor c, struct segment *out)
+static enum link_verdict strip_ethernet(struct ip_bytes *c)
 {
-    const uint8_t *p = c.p;
-    return skip(&c, 14) ? decode_ethertype(be16(p + 12), c, out) : LINK_BAD;
+    const uint8_t *p = c->p;
+    return skip(c, 14) ? strip_ethertype(be16(p + 12), c) : LINK_BAD;
 }
 
-static enum link_verdict decode_sll(struct cursor c, struct segment *out)
+static enum link_verdict strip_sll(struct ip_bytes *c)
 {
-    const uint8_t *p = c.p;
-    return skip(&c, 16) ? decode_ethertype(be16(p + 14), c, out) : LINK_BAD;
+    const uint8_t *p = c->p;
+    return skip(c, 16) ? strip_ethertype(be16(p + 14), c) : LINK_BAD;
 }
 
-static enum link_verdict decode_sll2(struct cursor c, struct segment *out)
+static enum link_verdict strip_sll2(struct ip_bytes *c)
 {
-    const uint8_t *p = c.p;
-    return skip(&c, 20) ? decode_ethertype(be16(p), c, out) : LINK_BAD;
+    const uint8_t *p = c->p;
+    return skip(c, 20) ? strip_ethertype(be16(p), c) : LINK_BAD;
 }
 
 /* The address family is in the byte order of the machine that captured, and IPv6 has the number of
  * its system: Linux 10, NetBSD and OpenBSD 24, FreeBSD 28, macOS 30. */
-static enum link_verdict decode_null(struct cursor c, struct segment *out)
+static enum link_verdict strip_null(struct ip_bytes *c)
 {
-    const uint8_t *p = c.p;
-    if (!skip(&c, 4))
+    const uint8_t *p = c->p;
+    if (!skip(c, 4))
         return LINK_BAD;
-    uint32_t big = be32(p);
-    uint32_t little = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t big = be32(p), little = le32(p);
     switch (big < little ? big : little) {
     case 2:
-        return decode_ipv4(c, out);
+        return strip_ipv4(c);
     case 10:
     case 24:
     case 28:
     case 30:
-        return decode_ipv6(c, out);
+        return strip_ipv6(c);
     default:
         return LINK_OTHER;
     }
 }
 
+/* The payload among the TLVs, whose lengths and types are in the byte order of the machine that
+ * captured. False: none is found when they are read in this order. */
+static bool find_payload(struct ip_bytes *c, bool big)
+{
+    struct ip_bytes at = *c;
+    while (at.n >= 4) {
+        size_t length = big ? be16(at.p) : le16(at.p);
+        unsigned type = big ? be16(at.p + 2) : le16(at.p + 2);
+        if (length < 4)
+            return false;
+        if ((type & 0x7fff) == NFLOG_PAYLOAD) { /* the top bits are flags of netlink's */
+            skip(&at, 4);
+            at.wire_n = at.wire_n < length - 4 ? at.wire_n : length - 4;
+            at.n = at.n < at.wire_n ? at.n : at.wire_n;
+            *c = at;
+            return true;
+        }
+        if (!skip(&at, (length + 3) & ~(size_t)3))
+            return false;
+    }
+    return false;
+}
+
+static enum link_verdict strip_nflog(struct ip_bytes *c)
+{
+    if (!skip(c, 4))
+        return LINK_BAD;
+    return find_payload(c, false) || find_payload(c, true) ? strip_ip(c) : LINK_BAD;
+}
+
+/* Apple's header before another link layer, little-endian on every machine that writes it: its own
+ * length, what follows, the other's link type. */
+static enum link_verdict strip_pktap(struct ip_bytes *c)
+{
+    const uint8_t *p = c->p;
+    if (c->n < PKTAP_FIXED_BYTES)
+        return LINK_BAD;
+    uint32_t header = le32(p), kind = le32(p + 4), inner = le32(p + 8);
+    if (header < PKTAP_FIXED_BYTES)
+        return LINK_BAD;
+    if (kind != PKTAP_PACKET)
+        return LINK_OTHER;
+    if (inner > UINT16_MAX || inner == LINK_PKTAP || inner == LINK_PKTAP_USER2)
+        return LINK_UNKNOWN;
+    if (!skip(c, header))
+        return LINK_BAD;
+    return link_network((uint16_t)inner, c->p, c->n, c->wire_n, c);
+}
+
+/* Under a number of the user's anything may stand. */
+static enum link_verdict strip_user2(struct ip_bytes *c)
+{
+    enum link_verdict v = strip_pktap(c);
+    return v == LINK_IP || v == LINK_OTHER ? v : LINK_UNKNOWN;
+}
+
+/* strip NULL: not read, but known by name. */
 static const struct {
     uint16_t link;
-    enum link_verdict (*decode)(struct cursor c, struct segment *out);
+    enum link_verdict (*strip)(struct ip_bytes *c);
+    const char *name;
 } links[] = {
-    {LINK_ETHERNET, decode_ethernet},
-    {LINK_NULL, decode_null},
-    {LINK_LOOP, decode_null},
-    {LINK_RAW, decode_ip},
-    {12, decode_ip}, /* LINK_RAW as BSD and … */
-    {14, decode_ip}, /* … OpenBSD number it */
-    {LINK_IPV4, decode_ipv4},
-    {LINK_IPV6, decode_ipv6},
-    {LINK_SLL, decode_sll},
-    {LINK_SLL2, decode_sll2},
+    {LINK_ETHERNET, strip_ethernet, "Ethernet"},
+    {LINK_NULL, strip_null, "BSD loopback"},
+    {LINK_LOOP, strip_null, "OpenBSD loopback"},
+    {LINK_RAW, strip_ip, "raw IP"},
+    {12, strip_ip, "raw IP"}, /* as BSD and … */
+    {14, strip_ip, "raw IP"}, /* … OpenBSD number it */
+    {LINK_IPV4, strip_ipv4, "raw IPv4"},
+    {LINK_IPV6, strip_ipv6, "raw IPv6"},
+    {LINK_SLL, strip_sll, "Linux cooked"},
+    {LINK_SLL2, strip_sll2, "Linux cooked 2"},
+    {LINK_NFLOG, strip_nflog, "NFLOG"},
+    {LINK_PKTAP, strip_pktap, "PKTAP"},
+    {LINK_PKTAP_USER2, strip_user2, "PKTAP"},
+    {6, NULL, "IEEE 802.5"},
+    {9, NULL, "PPP"},
+    {50, NULL, "PPP in HDLC"},
+    {105, NULL, "IEEE 802.11"},
+    {119, NULL, "Prism"},
+    {127, NULL, "802.11 with radiotap"},
+    {143, NULL, "DOCSIS"},
+    {187, NULL, "Bluetooth"},
+    {189, NULL, "USB"},
+    {192, NULL, "802.11 with PPI"},
+    {201, NULL, "Bluetooth"},
+    {220, NULL, "USB"},
+    {227, NULL, "SocketCAN"},
+    {249, NULL, "USBPcap"},
+    {253, NULL, "netlink"},
+    {274, NULL, "Ethernet mPacket"},
 };
+
+static size_t index_of(uint16_t link)
+{
+    size_t i = 0;
+    while (i < sizeof links / sizeof links[0] && links[i].link != link)
+        i++;
+    return i;
+}
+
+enum link_verdict link_network(uint16_t link, const uint8_t *p, size_t n, size_t wire_n,
+                               struct ip_bytes *out)
+{
+    size_t i = index_of(link);
+    *out = (struct ip_bytes){p, n, wire_n < n ? n : wire_n};
+    if (i == sizeof links / sizeof links[0] || links[i].strip == NULL)
+        return LINK_UNKNOWN;
+    return links[i].strip(out);
+}
+
+uint32_t link_interface(uint16_t link, const uint8_t *p, size_t n, uint32_t of_file)
+{
+    return link == LINK_SLL2 && n >= 8 ? be32(p + 4) : of_file;
+}
+
+const char *link_name(uint16_t link)
+{
+    size_t i = index_of(link);
+    return i < sizeof links / sizeof links[0] ? links[i].name : NULL;
+}
 
 enum link_verdict link_decode(uint16_t link, const uint8_t *p, size_t n, size_t wire_n,
                               struct segment *out)
 {
-    struct cursor c = {p, n, wire_n < n ? n : wire_n};
-    *out = (struct segment){.window_scale = -1};
-    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
-        if (links[i].link == link)
-            return links[i].decode(c, out);
-    return LINK_UNKNOWN;
+    struct ip_bytes ip;
+    struct ip_fragment part;
+    enum link_verdict v = link_network(link, p, n, wire_n, &ip);
+    return v == LINK_IP ? ip_decode(ip, out, &part) : v;
 }
 
 const char *endpoint_text(const struct endpoint *e, char out[64])

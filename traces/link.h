@@ -12,8 +12,11 @@ enum {
     LINK_RAW = 101,
     LINK_LOOP = 108,
     LINK_SLL = 113,
+    LINK_PKTAP_USER2 = 149, /* a number of the user's, under which Apple's libpcap writes PKTAP */
     LINK_IPV4 = 228,
     LINK_IPV6 = 229,
+    LINK_NFLOG = 239,
+    LINK_PKTAP = 258,
     LINK_SLL2 = 276
 };
 
@@ -37,15 +40,35 @@ struct segment {
 };
 
 enum link_verdict {
+    LINK_IP,       /* link_network: an IP packet, *out is set */
     LINK_TCP,      /* *out is set */
     LINK_OTHER,    /* another protocol */
-    LINK_FRAGMENT, /* of an IP packet: not put together */
+    LINK_FRAGMENT, /* of an IP packet (traces/fragments.h puts them together) */
     LINK_BAD,      /* headers cut short or contradicting */
     LINK_UNKNOWN   /* a link type that is not read here */
 };
 
+/* n bytes were captured of wire_n. */
+struct ip_bytes {
+    const uint8_t *p;
+    size_t n;
+    size_t wire_n;
+};
+
+/* The IP packet in a frame, with what Ethernet may have padded it with. */
+enum link_verdict link_network(uint16_t link, const uint8_t *p, size_t n, size_t wire_n,
+                               struct ip_bytes *out);
+
+/* Which interface a frame was at, of a machine that records several at once: the frame's own word,
+ * where it has one, else what the file says. */
+uint32_t link_interface(uint16_t link, const uint8_t *p, size_t n, uint32_t of_file);
+
+/* The TCP segment in a frame. */
 enum link_verdict link_decode(uint16_t link, const uint8_t *p, size_t n, size_t wire_n,
                               struct segment *out);
+
+/* "Ethernet"; NULL: a number without a name here. Names are known of types that are not read. */
+const char *link_name(uint16_t link);
 
 /* "127.0.0.1:8000", "[::1]:8000"; out has room for 64. Returns out. */
 const char *endpoint_text(const struct endpoint *e, char out[64]);

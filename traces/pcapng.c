@@ -16,7 +16,7 @@ enum {
     IF_TSRESOL = 9,
     IF_FILTER = 11,
     IF_TSOFFSET = 14,
-    ISB_IFRECV = 4,
+    ISB_IFRECV = 4, /* COUNT_RECEIVED, and so on */
     ISB_IFDROP = 5,
     ISB_FILTERACCEPT = 6,
     ISB_OSDROP = 7
@@ -294,9 +294,29 @@ static bool option_next(bool big, const uint8_t **p, size_t *n, struct option *o
     return true;
 }
 
+static void add_counts(struct pcapng_counts *to, const struct pcapng_counts *more)
+{
+    for (int i = 0; i < PCAPNG_COUNTS; i++) {
+        if (!more->stated[i])
+            continue;
+        to->stated[i] = true;
+        to->n[i] = more->n[i] > UINT64_MAX - 1 - to->n[i] ? UINT64_MAX - 1 : to->n[i] + more->n[i];
+    }
+}
+
+/* What was counted up to here, on all interfaces of all sections (N4, N21). */
+static struct pcapng_counts counts_so_far(const struct pcapng *s)
+{
+    struct pcapng_counts sum = s->before;
+    for (size_t i = 0; i < s->n; i++)
+        add_counts(&sum, &s->interfaces[i].counts);
+    return sum;
+}
+
 static enum pcapng_what read_section(struct pcapng *s, const uint8_t *block)
 {
     const uint8_t *body = block + 8;
+    s->before = counts_so_far(s);
     s->open = true;
     s->big = pcapng_is_big(block);
     uint16_t major = pcapng_rd16(body + 4, s->big), minor = pcapng_rd16(body + 6, s->big);
@@ -393,6 +413,7 @@ static enum pcapng_what read_packet(const struct pcapng *s, bool old, const uint
         out->wire_n = out->n;
     out->p = p + 20;
     out->link = s->interfaces[id].link;
+    out->interface = id;
     stamp(s, &s->interfaces[id], p + 4, out);
     return PCAPNG_IS_PACKET;
 }
@@ -413,37 +434,27 @@ static enum pcapng_what read_simple(const struct pcapng *s, const uint8_t *p, si
     return PCAPNG_IS_PACKET;
 }
 
-static enum pcapng_what read_statistics(const struct pcapng *s, const uint8_t *p, size_t n,
+static enum pcapng_what read_statistics(struct pcapng *s, const uint8_t *p, size_t n,
                                         struct pcapng_block *out)
 {
     if (n < 12 || pcapng_rd32(p, s->big) >= s->n)
         return PCAPNG_IS_BAD;
-    stamp(s, &s->interfaces[pcapng_rd32(p, s->big)], p + 4, out);
-    out->received = out->accepted = out->if_dropped = out->os_dropped = UINT64_MAX;
+    struct pcapng_interface *i = &s->interfaces[pcapng_rd32(p, s->big)];
+    stamp(s, i, p + 4, out);
     struct option o;
     p += 12;
     n -= 12;
     while (option_next(s->big, &p, &n, &o)) {
-        if (o.n != 8)
+        if (o.n != 8 || o.code < ISB_IFRECV || o.code > ISB_OSDROP)
             continue;
-        uint64_t v = pcapng_rd64(o.p, s->big);
-        switch (o.code) {
-        case ISB_IFRECV:
-            out->received = v;
-            break;
-        case ISB_IFDROP:
-            out->if_dropped = v;
-            break;
-        case ISB_FILTERACCEPT:
-            out->accepted = v;
-            break;
-        case ISB_OSDROP:
-            out->os_dropped = v;
-            break;
-        default:
-            break;
-        }
+        i->counts.stated[o.code - ISB_IFRECV] = true;
+        i->counts.n[o.code - ISB_IFRECV] = pcapng_rd64(o.p, s->big);
     }
+    struct pcapng_counts sum = counts_so_far(s);
+    out->received = sum.stated[COUNT_RECEIVED] ? sum.n[COUNT_RECEIVED] : UINT64_MAX;
+    out->if_dropped = sum.stated[COUNT_IF_DROPPED] ? sum.n[COUNT_IF_DROPPED] : UINT64_MAX;
+    out->accepted = sum.stated[COUNT_ACCEPTED] ? sum.n[COUNT_ACCEPTED] : UINT64_MAX;
+    out->os_dropped = sum.stated[COUNT_OS_DROPPED] ? sum.n[COUNT_OS_DROPPED] : UINT64_MAX;
     return PCAPNG_IS_COUNTS;
 }
 

@@ -57,11 +57,20 @@ int pcapng_add_custom(struct buf *out, struct slice json) TA_NODISCARD;
 /* --- reading
  * ------------------------------------------------------------------------------------------- */
 
+/* What interface statistics count, in the order of their options from 4. */
+enum { COUNT_RECEIVED, COUNT_IF_DROPPED, COUNT_ACCEPTED, COUNT_OS_DROPPED, PCAPNG_COUNTS };
+
+struct pcapng_counts {
+    bool stated[PCAPNG_COUNTS];
+    uint64_t n[PCAPNG_COUNTS];
+};
+
 struct pcapng_interface {
     uint16_t link;
     uint32_t snaplen; /* 0: no limit */
     uint8_t tsresol;  /* as in the option; default 6 */
     int64_t tsoffset_s;
+    struct pcapng_counts counts; /* as stated last */
 };
 
 /* The section that is being read. All zero: none has begun. */
@@ -71,6 +80,7 @@ struct pcapng {
     bool foreign; /* a version that nobody knows: walked over, not read */
     struct pcapng_interface *interfaces;
     size_t n, cap;
+    struct pcapng_counts before; /* of the sections before */
 };
 
 void pcapng_done(struct pcapng *s);
@@ -105,10 +115,12 @@ struct pcapng_block {
     int64_t t_ns;
     bool has_time;
     uint16_t link;
-    const uint8_t *p; /* packet data, inside the block */
+    uint32_t interface; /* of a packet: its number in the section */
+    const uint8_t *p;   /* packet data, inside the block */
     size_t n, wire_n;
     struct slice json;
-    uint64_t accepted, received, if_dropped, os_dropped; /* UINT64_MAX: not stated */
+    uint64_t accepted, received, if_dropped, os_dropped; /* of all interfaces so far, as each stated
+                                                            it last; UINT64_MAX: none did */
 };
 
 /* One whole, framed block: updates the section and tells what it is. */

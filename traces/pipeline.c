@@ -1,13 +1,15 @@
-/* All stages in a row, and what is counted on the way. Connections that speak TLS (RFC 8446, 5.1)
- * or HTTP/2 (RFC 9113, 3.4) are known by their first bytes, counted, and not read. */
+/* All stages in a row, IP fragments put together in between, and what is counted on the way.
+ * Connections that speak TLS (RFC 8446, 5.1) or HTTP/2 (RFC 9113, 3.4) are known by their first
+ * bytes, counted, and not read. */
 #include "traces/pipeline.h"
 
 #include <stdlib.h>
 
 #include "traces/base/mem.h"
-#include "traces/link.h"
+#include "traces/fragments.h"
 #include "traces/sniff.h"
 #include "traces/tcp.h"
+#include "traces/twins.h"
 
 struct flow;
 
@@ -28,8 +30,10 @@ struct flow {
 struct pipeline {
     struct pipeline_sink sink;
     struct pipeline_totals *totals;
+    struct fragments *fragments;
+    struct twins *twins; /* NULL: one interface */
     struct tcp *tcp;
-    uint64_t last_id;
+    struct exchange_shared shared;
 };
 
 /* --- a connection --------------------------------------------------------------------------- */
@@ -49,7 +53,7 @@ static struct byte_sink reader_of(struct side *s)
 {
     struct flow *f = s->flow;
     if (f->exchanges == NULL)
-        f->exchanges = exchange_conn_new(f->conn, f->p->sink.exchange, &f->p->last_id);
+        f->exchanges = exchange_conn_new(f->conn, f->p->sink.exchange, &f->p->shared);
     return s == &f->client ? exchange_from_client(f->exchanges)
                            : exchange_from_server(f->exchanges);
 }
@@ -140,6 +144,28 @@ static void count_packet(struct pipeline_totals *t, const struct rec *r)
         t->last_t_ns = r->t_ns;
 }
 
+static void count_unknown_link(struct pipeline_totals *t, uint16_t link)
+{
+    size_t i = 0;
+    t->unknown_link_packets++;
+    while (i < t->unknown_links_n && t->unknown_links[i] != link)
+        i++;
+    if (i == t->unknown_links_n && i < sizeof t->unknown_links / sizeof t->unknown_links[0])
+        t->unknown_links[t->unknown_links_n++] = link;
+}
+
+/* Has another interface shown it? Most captures are of one, and are not looked at. */
+static bool is_twin(struct pipeline *p, const struct rec *r, const struct segment *s)
+{
+    if (p->twins == NULL && r->interfaces < 2 && r->link != LINK_SLL2)
+        return false;
+    if (p->twins == NULL)
+        p->twins = twins_new();
+    bool twin = twins_saw(p->twins, link_interface(r->link, r->p, r->n, r->interface), s, r->t_ns);
+    p->totals->twins += twin;
+    return twin;
+}
+
 static int take_packet(struct pipeline *p, const struct rec *r)
 {
     struct pipeline_totals *t = p->totals;
@@ -148,20 +174,20 @@ static int take_packet(struct pipeline *p, const struct rec *r)
     count_packet(t, r);
     if (rc != TA_OK || !r->has_time)
         return rc;
-    switch (link_decode(r->link, r->p, r->n, r->wire_n, &s)) {
+    switch (fragments_decode(p->fragments, r->link, r->p, r->n, r->wire_n, r->t_ns, &s)) {
     case LINK_TCP:
-        return tcp_segment(p->tcp, &s, r->t_ns, r->frame);
+        return is_twin(p, r, &s) ? TA_OK : tcp_segment(p->tcp, &s, r->t_ns, r->frame);
     case LINK_OTHER:
         t->not_tcp++;
-        break;
-    case LINK_FRAGMENT:
-        t->fragments++;
         break;
     case LINK_BAD:
         t->bad_headers++;
         break;
     case LINK_UNKNOWN:
-        t->unknown_link_packets++;
+        count_unknown_link(t, r->link);
+        break;
+    case LINK_IP:
+    case LINK_FRAGMENT: /* the others are still to come */
         break;
     }
     return TA_OK;
@@ -197,6 +223,7 @@ int pipeline_run(struct reader *r, struct pipeline_sink sink, struct pipeline_to
                                        .counted_dropped = UINT64_MAX,
                                        .counted_if_dropped = UINT64_MAX};
     struct pipeline p = {.sink = sink, .totals = totals};
+    p.fragments = fragments_new();
     p.tcp = tcp_new((struct tcp_sink){&p, open_flow, close_flow},
                     (struct anomaly_sink){&p, pass_anomaly});
     struct rec rec;
@@ -208,6 +235,10 @@ int pipeline_run(struct reader *r, struct pipeline_sink sink, struct pipeline_to
     if (rc == TA_OK)
         rc = tcp_finish(p.tcp);
     totals->tcp = tcp_totals(p.tcp);
+    totals->fragments = fragments_totals(p.fragments).fragments;
+    totals->fragments_lost = fragments_totals(p.fragments).lost;
+    fragments_free(p.fragments);
+    twins_free(p.twins);
     tcp_free(p.tcp);
     return rc;
 }

@@ -22,8 +22,12 @@ struct pipeline_totals {
         counted_if_dropped; /* latest statistics; UINT64_MAX = unknown */
     uint64_t snapped;       /* packets whose end was not captured */
     uint64_t timeless;      /* packets without a time stamp: left out */
-    uint64_t not_tcp, fragments, bad_headers;
-    uint64_t unknown_link_packets;
+    uint64_t not_tcp, bad_headers;
+    uint64_t fragments, fragments_lost; /* of IP: all, and those whose datagram stayed incomplete */
+    uint64_t twins;                     /* segments seen at another interface already: left out */
+    uint64_t unknown_link_packets;      /* of link types that are not read here: … */
+    uint16_t unknown_links[8];          /* … the first few of them */
+    size_t unknown_links_n;
     uint16_t link;                               /* of the first packet */
     uint64_t tls_connections, http2_connections; /* seen, and not readable here */
     struct tcp_totals tcp;

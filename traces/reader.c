@@ -5,8 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "traces/base/json.h"
 #include "traces/base/mem.h"
+#include "traces/custom.h"
 #include "traces/gz.h"
 #include "traces/limits.h"
 #include "traces/pcap_file.h"
@@ -52,7 +55,7 @@ static int peek(struct reader *r, size_t want, const uint8_t **p, struct err *e)
         }
         size_t missing = r->carry.n < want ? want - r->carry.n : 0;
         size_t n = left < missing ? left : missing;
-        if (buf_add(&r->carry, r->piece.p + r->at, n) != TA_OK)
+        if (n > 0 && buf_add(&r->carry, r->piece.p + r->at, n) != TA_OK)
             return err_set(e, TA_ELIMIT, "a block is larger than %u bytes", LIMIT_BLOCK_BYTES);
         r->at += n;
         if (n == missing)
@@ -143,6 +146,8 @@ static bool give(struct reader *r, enum pcapng_what what, const struct pcapng_bl
         out->kind = REC_PACKET;
         out->frame = ++r->frame;
         out->link = b->link;
+        out->interface = b->interface;
+        out->interfaces = (uint32_t)r->section.n;
         out->p = b->p;
         out->n = b->n;
         out->wire_n = b->wire_n;
@@ -230,6 +235,7 @@ static int next_classic(struct reader *r, struct rec *out, struct err *e)
                         .t_ns = record.t_ns,
                         .has_time = true,
                         .link = r->pcap.link,
+                        .interfaces = 1,
                         .p = p + head,
                         .n = record.n,
                         .wire_n = record.wire_n};
@@ -310,6 +316,57 @@ static int not_a_capture(struct reader *r, const char *path, const uint8_t *p, s
                    gzip ? " inside its gzip" : "", what);
 }
 
+/* --- without the first member -------------------------------------------------------------------
+ */
+
+enum { MEMBER_LOOK = PCAPNG_HEAD_BYTES + 16 + 16 }; /* up to the end of {"kind":"member" */
+
+/* By the first PCAPNG_HEAD_BYTES. */
+static bool is_our_custom(const uint8_t *p)
+{
+    uint32_t n = pcapng_rd32(p + 4, false);
+    return pcapng_rd32(p, false) == PCAPNG_CUSTOM && n % 4 == 0 && n > MEMBER_LOOK &&
+           n <= LIMIT_BLOCK_BYTES && pcapng_rd32(p + 8, false) == CUSTOM_PEN;
+}
+
+/* Does a `member` block stand here? p[0..n) may hold its start alone. */
+static bool is_member_block(const uint8_t *p, size_t n)
+{
+    return n >= MEMBER_LOOK && is_our_custom(p) &&
+           memcmp(p + 12, CUSTOM_MAGIC, sizeof CUSTOM_MAGIC - 1) == 0 &&
+           memcmp(p + MEMBER_LOOK - 16, "{\"kind\":\"member\"", 16) == 0;
+}
+
+/* The headers are lost with the first member; every other one of a trace of ours repeats what is
+ * needed of them. *yes: the block at hand is such a one, and the section is open. */
+static int adopt(struct reader *r, bool *yes, struct err *e)
+{
+    const uint8_t *p;
+    struct slice text;
+    int64_t link, snaplen;
+    int rc = peek(r, MEMBER_LOOK, &p, e);
+    if (rc != HAVE || !is_member_block(p, MEMBER_LOOK))
+        return rc < 0 ? rc : TA_OK;
+    uint32_t n = pcapng_rd32(p + 4, false);
+    rc = peek(r, n, &p, e);
+    if (rc != HAVE || !custom_decode(p + 12, n - 16, &text))
+        return rc < 0 ? rc : TA_OK;
+    struct json *v = json_parse(text.p, text.n, NULL);
+    if (json_int(v, "link", &link) && json_int(v, "snaplen", &snaplen) && link >= 0 &&
+        link <= UINT16_MAX && snaplen >= 0 && snaplen <= UINT32_MAX) {
+        struct pcapng_interface only = {
+            .link = (uint16_t)link, .snaplen = (uint32_t)snaplen, .tsresol = 9};
+        r->section.open = *yes = true;
+        r->section.interfaces = mem_alloc(sizeof only);
+        r->section.interfaces[0] = only;
+        r->section.n = r->section.cap = 1;
+        note(r, "the first member is missing: found without it");
+        r->health.damaged_members += r->health.damaged_members == 0;
+    }
+    json_free(v);
+    return TA_OK;
+}
+
 /* Reads as far as the first header, which tells the format. */
 static int identify(struct reader *r, const char *path, struct err *e)
 {
@@ -337,6 +394,10 @@ static int identify(struct reader *r, const char *path, struct err *e)
     }
     uint8_t first[PCAPNG_HEAD_BYTES];
     memcpy(first, p, sizeof first);
+    bool adopted = false;
+    rc = is_our_custom(p) ? adopt(r, &adopted, e) : TA_OK;
+    if (rc < 0 || adopted)
+        return rc;
     rc = peek(r, PCAP_FILE_HEAD_BYTES, &p, e);
     if (rc < 0)
         return rc;
@@ -350,7 +411,8 @@ static int identify(struct reader *r, const char *path, struct err *e)
 static bool begins(void *ctx, const uint8_t *p, size_t n)
 {
     struct reader *r = ctx;
-    return !r->classic && pcapng_begins(&r->section, p, n);
+    return !r->classic &&
+           (pcapng_begins(&r->section, p, n) || (!r->section.open && is_member_block(p, n)));
 }
 
 int reader_open(struct reader **out, const char *path, struct err *e)

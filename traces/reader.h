@@ -2,8 +2,8 @@
  * since the epoch.
  *
  * Reads pcapng, gzip'd (any number of members) or plain. Damage is lived with: a gzip member that
- * fails its check is dropped whole, one cut short gives what it holds; both are counted in
- * reader_health. */
+ * fails its check is dropped whole, the first one of a trace of ours included; one cut short gives
+ * what it holds; both are counted in reader_health. */
 #ifndef TRACES_READER_H
 #define TRACES_READER_H
 
@@ -24,8 +24,9 @@ struct rec {
     uint64_t frame; /* as Wireshark counts this file: packets and custom blocks; 0 for REC_COUNTS */
     int64_t t_ns;   /* 0 for REC_CUSTOM and where has_time is false */
     bool has_time;
-    uint16_t link;    /* of REC_PACKET */
-    const uint8_t *p; /* packet bytes; everything borrowed until the next call */
+    uint16_t link;                  /* of REC_PACKET */
+    uint32_t interface, interfaces; /* which of how many so far; a pcap file has one */
+    const uint8_t *p;               /* packet bytes; everything borrowed until the next call */
     size_t n;
     size_t wire_n;                          /* original length */
     struct slice json;                      /* of REC_CUSTOM */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "traces/base/buf.h"
+#include "traces/base/jscan.h"
 #include "traces/base/mem.h"
 #include "traces/limits.h"
 
@@ -298,7 +299,15 @@ static int on_gap(void *ctx, uint64_t n, struct mark at)
     return s->rc;
 }
 
-/* An event without its blank line is none, but it is counted, and so is one in its first line. */
+static bool is_json(struct slice text)
+{
+    struct jscan s = jscan_over(text);
+    jscan_skip(&s);
+    return jscan_next(&s) == JT_END;
+}
+
+/* An event without its blank line is none, but it is counted, and so is one in its first line. That
+ * its data is whole is said: a server that died between the two had written all of it (S6). */
 static int on_end(void *ctx, enum end_kind why, struct mark at)
 {
     struct sse *s = ctx;
@@ -309,6 +318,8 @@ static int on_end(void *ctx, enum end_kind why, struct mark at)
         take_line(s, (struct slice){(const char *)s->line.p, s->line.n}, s->line_first, s->last);
     if (s->data.set || (cut && s->in_block)) {
         anomaly_note(s->bad, "sse.truncated-event", s->first, s->data.text.n);
+        if (s->data.set && is_json(s->data.text))
+            anomaly_note(s->bad, "sse.truncated-behind-json", s->first, s->data.text.n);
         emit(s, EVENT_TRUNCATED, s->data.text, s->first, s->last);
     }
     if (s->rc == TA_OK && s->out.end != NULL)

@@ -1,10 +1,12 @@
 /* Writes a trace as traces/FORMAT.md says: blocks are gathered by the caller's thread, and a thread
- * of the writer's own compresses, hashes and writes whole members. */
+ * of the writer's own compresses, hashes and writes whole members. Where that thread falls behind
+ * it stops compressing; only then does the caller wait (G8). */
 #include "traces/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,13 +22,15 @@
 #include "traces/limits.h"
 #include "traces/pcapng.h"
 #include "traces/sha256.h"
+#include "traces/sync.h"
 
 enum {
     PENDING_BYTES =
         LIMIT_MEMBER_BYTES + LIMIT_BLOCK_BYTES, /* the block that fills a member is in it */
     COMPRESSED_BYTES = 2 * PENDING_BYTES,
     TEXT_BYTES = 4096, /* of one text in the manifest */
-    TICK_NS = 100 * NS_PER_MS
+    TICK_NS = 100 * NS_PER_MS,
+    STEP_NS = NS_PER_MS /* real against monotonic time, from one tick to the next */
 };
 
 static const int64_t clock_every_ns = INT64_C(10) * NS_PER_S;
@@ -42,6 +46,8 @@ struct writer {
     struct member *pending;
     int64_t pending_since_ns; /* monotonic; of its first block */
     int64_t clock_due_ns;
+    struct clock_pair clock; /* of the last tick */
+    bool copied;             /* from another capture: no clock pairs of its own */
     uint64_t packets, bytes, blocks;
     struct writer_counts counts;
 
@@ -51,7 +57,10 @@ struct writer {
     struct gz_maker *gz;
     struct sha256 *hash;
     struct buf compressed, head, json;
-    uint64_t members, bytes_written;
+    uint64_t members, stored, bytes_written;
+    uint16_t link;
+    uint32_t snaplen;
+    int64_t synced_ns; /* monotonic */
 
     /* between them, under lock */
     pthread_t thread;
@@ -60,6 +69,8 @@ struct writer {
     struct member *first, **end;
     struct member *spare; /* its memory is used again */
     size_t queued_bytes;
+    uint64_t waits; /* of the caller, for room */
+    atomic_bool sync;
     struct err fault; /* sticky; read when failed is set */
     atomic_bool failed;
 };
@@ -73,6 +84,10 @@ static int write_all(struct writer *w, const uint8_t *p, size_t n, struct err *e
         ssize_t k = write(w->fd, p, n);
         if (k < 0 && errno == EINTR)
             continue;
+        if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) { /* somebody else's stdout */
+            (void)poll(&(struct pollfd){.fd = w->fd, .events = POLLOUT}, 1, -1);
+            continue;
+        }
         if (k <= 0) {
             if (k == 0)
                 errno = ENOSPC;
@@ -114,9 +129,19 @@ static int add_member_block(struct writer *w, const char *sha256)
 {
     struct jsonw j = json_start(&w->json, "member");
     jsonw_u64(&j, "seq", w->members);
+    jsonw_int(&j, "link", w->link);
+    jsonw_int(&j, "snaplen", w->snaplen);
     jsonw_text(&j, "sha256", sha256);
     jsonw_end(&j);
     return pcapng_add_custom(&w->head, text_of(&w->json));
+}
+
+static uint64_t waits_of(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    uint64_t waits = w->waits;
+    pthread_mutex_unlock(&w->lock);
+    return waits;
 }
 
 /* Totals of all that stands before this block. */
@@ -130,29 +155,52 @@ static int add_closing_block(struct writer *w, struct buf *to, const char *sha25
     json_known(&j, "dropped", w->counts.dropped);
     json_known(&j, "if_dropped", w->counts.if_dropped);
     jsonw_u64(&j, "members", w->members + 1);
+    jsonw_u64(&j, "stored", w->stored);
+    jsonw_u64(&j, "waits", waits_of(w));
     jsonw_text(&j, "sha256", sha256);
     jsonw_end(&j);
     return pcapng_add_custom(to, text_of(&w->json));
 }
 
-static int write_member(struct writer *w, struct member *m, struct err *e)
+static int sync_written(struct writer *w, struct err *e)
+{
+    int rc = sync_file(w->fd);
+    w->synced_ns = clock_mono_ns();
+    if (rc == 0)
+        return TA_OK;
+    return err_sys(e, TA_ESYS,
+                   "cannot sync the trace %s to its disk after %" PRIu64
+                   " bytes; what is there so far can be read",
+                   w->path, w->bytes_written);
+}
+
+/* queued: bytes of this member and of those that wait behind it. */
+static int write_member(struct writer *w, struct member *m, size_t queued, struct err *e)
 {
     char sha256[SHA256_TEXT];
     sha256_text(w->hash, sha256);
     buf_clear(&w->head);
     buf_clear(&w->compressed);
     int rc = w->members == 0 ? TA_OK : add_member_block(w, sha256);
+    bool stored = queued > LIMIT_WRITER_STORE_BYTES;
+    w->stored += stored;
     if (rc == TA_OK && m->last)
         rc = add_closing_block(w, &m->blocks, sha256);
     struct slice parts[] = {text_of(&w->head), text_of(&m->blocks)};
     if (rc == TA_OK)
-        rc = gz_member(w->gz, &w->compressed, parts, 2);
+        rc = stored ? gz_member_stored(w->gz, &w->compressed, parts, 2)
+                    : gz_member(w->gz, &w->compressed, parts, 2);
     if (rc != TA_OK)
         return err_set(e, rc, "a member of the trace %s does not fit its %d bytes", w->path,
                        COMPRESSED_BYTES);
     sha256_add(w->hash, w->compressed.p, w->compressed.n);
     w->members++;
-    return write_all(w, w->compressed.p, w->compressed.n, e);
+    rc = write_all(w, w->compressed.p, w->compressed.n, e);
+    /* While more waits, not after each member: a sync takes as long as many of them. */
+    if (rc == TA_OK && atomic_load(&w->sync) &&
+        (m->last || queued == m->blocks.n || clock_mono_ns() - w->synced_ns >= LIMIT_MEMBER_NS))
+        rc = sync_written(w, e);
+    return rc;
 }
 
 static void member_free(struct member *m)
@@ -171,12 +219,13 @@ static void *writer_thread(void *arg)
         while (w->first == NULL)
             pthread_cond_wait(&w->more, &w->lock);
         struct member *m = w->first;
+        size_t queued = w->queued_bytes;
         pthread_mutex_unlock(&w->lock);
 
         struct err fault = {0};
-        size_t bytes = m->blocks.n;
+        size_t bytes = m->blocks.n; /* before a closing block is added */
         last = m->last;
-        bool failed = !atomic_load(&w->failed) && write_member(w, m, &fault) != TA_OK;
+        bool failed = !atomic_load(&w->failed) && write_member(w, m, queued, &fault) != TA_OK;
 
         pthread_mutex_lock(&w->lock);
         if (failed) {
@@ -227,6 +276,7 @@ static void hand_on(struct writer *w, bool last)
     struct member *m = w->pending;
     m->last = last;
     pthread_mutex_lock(&w->lock);
+    w->waits += w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES;
     while (w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES)
         pthread_cond_wait(&w->room, &w->lock);
     w->queued_bytes += m->blocks.n;
@@ -299,40 +349,76 @@ int writer_counts(struct writer *w, int64_t t_ns, struct writer_counts c, struct
     return TA_OK;
 }
 
-static int add_clock_pair(struct writer *w, struct err *e)
+static void json_pair(struct jsonw *j, const struct clock_pair *pair)
 {
+    jsonw_object(j, NULL);
+    jsonw_ns(j, "real_ns", pair->real_ns);
+    jsonw_ns(j, "mono_ns", pair->mono_ns);
+    jsonw_int(j, "width_ns", pair->width_ns);
+    jsonw_end(j);
+}
+
+static int add_clock_pairs(struct writer *w, const struct clock_pair *pairs, size_t n,
+                           struct err *e)
+{
+    if (w->copied)
+        return TA_OK;
     struct buf text;
-    struct clock_pair pair = clock_pair_take();
     buf_init(&text, TEXT_BYTES);
     struct jsonw j = json_start(&text, "clock");
     jsonw_array(&j, "pairs");
-    jsonw_object(&j, NULL);
-    jsonw_ns(&j, "real_ns", pair.real_ns);
-    jsonw_ns(&j, "mono_ns", pair.mono_ns);
-    jsonw_int(&j, "width_ns", pair.width_ns);
-    jsonw_end(&j);
+    for (size_t i = 0; i < n; i++)
+        json_pair(&j, &pairs[i]);
     jsonw_end(&j);
     jsonw_end(&j);
     int rc = writer_custom(w, text_of(&text), e);
     buf_done(&text);
-    w->clock_due_ns = clock_mono_ns() + clock_every_ns;
+    w->clock = pairs[n - 1];
+    w->clock_due_ns = w->clock.mono_ns + clock_every_ns;
     return rc;
+}
+
+static int add_clock_now(struct writer *w, struct err *e)
+{
+    struct clock_pair now = clock_pair_take();
+    return add_clock_pairs(w, &now, 1, e);
+}
+
+/* A step of the clock is written with the pair of the tick before it: readers can tell to a tick
+ * when it was. */
+static int tick_clock(struct writer *w, struct err *e)
+{
+    struct clock_pair pairs[] = {w->clock, clock_pair_take()};
+    int64_t drift = (pairs[1].real_ns - pairs[0].real_ns) - (pairs[1].mono_ns - pairs[0].mono_ns);
+    if (llabs(drift) > STEP_NS + pairs[0].width_ns / 2 + pairs[1].width_ns / 2)
+        return add_clock_pairs(w, pairs, 2, e);
+    if (pairs[1].mono_ns >= w->clock_due_ns)
+        return add_clock_pairs(w, &pairs[1], 1, e);
+    w->clock = pairs[1];
+    return TA_OK;
 }
 
 int writer_tick(struct writer *w, struct err *e)
 {
     int rc = fault_of(w, e);
-    if (rc != TA_OK)
-        return rc;
-    int64_t now = clock_mono_ns();
-    if (now >= w->clock_due_ns)
-        rc = add_clock_pair(w, e);
-    /* The next call may be a whole tick away. */
-    if (w->pending_since_ns != 0 && now - w->pending_since_ns >= LIMIT_MEMBER_NS - TICK_NS) {
+    if (rc == TA_OK)
+        rc = tick_clock(w, e);
+    /* The next call may be a whole tick away, and packets may have waited as long in the kernel
+     * before they came here. */
+    if (rc == TA_OK && w->pending_since_ns != 0 &&
+        clock_mono_ns() - w->pending_since_ns >= LIMIT_MEMBER_NS - 2 * TICK_NS) {
         hand_on(w, false);
         w->pending_since_ns = 0;
     }
     return rc;
+}
+
+int writer_sync(struct writer *w, struct err *e)
+{
+    atomic_store(&w->sync, true);
+    if (w->fd == STDOUT_FILENO || sync_folder_of(w->path) == 0)
+        return TA_OK;
+    return err_sys(e, TA_ESYS, "cannot sync the folder of %s to its disk", w->path);
 }
 
 uint64_t writer_packets(const struct writer *w)
@@ -378,6 +464,7 @@ static void manifest(struct buf *out, const struct writer_origin *o)
     origin_text(&j, "command", o->command);
     origin_text(&j, "label", o->label);
     origin_text(&j, "simulated", o->simulated);
+    origin_text(&j, "redacted", o->redacted);
     jsonw_end(&j);
 }
 
@@ -396,9 +483,9 @@ static int write_first_member(struct writer *w, const struct writer_origin *o, s
     if (rc == TA_OK)
         rc = writer_custom(w, text_of(&text), e);
     if (rc == TA_OK)
-        rc = add_clock_pair(w, e);
+        rc = add_clock_now(w, e);
     if (rc == TA_OK)
-        rc = write_member(w, w->pending, e);
+        rc = write_member(w, w->pending, w->pending->blocks.n, e);
     buf_clear(blocks);
     w->pending_since_ns = 0;
     buf_done(&text);
@@ -448,6 +535,9 @@ int writer_open(struct writer **out, const char *path, const struct writer_origi
         return err_sys(e, TA_ESYS, "cannot create the trace %s", path);
     struct writer *w = mem_zalloc(sizeof *w);
     w->fd = fd;
+    w->link = origin->link;
+    w->copied = origin->copied;
+    w->snaplen = origin->snaplen;
     w->path = mem_strdup(to_stdout ? "the standard output" : path);
     w->end = &w->first;
     w->counts = (struct writer_counts){UINT64_MAX, UINT64_MAX, UINT64_MAX};
@@ -476,7 +566,10 @@ int writer_close(struct writer *w, struct err *e)
     if (w == NULL)
         return TA_OK;
     /* A fault of before or after comes out below; the thread must be ended in any case. */
-    (void)add_clock_pair(w, NULL);
+    (void)tick_clock(w, NULL); /* a step of the last moment, too */
+    (void)add_clock_now(w, NULL);
+    /* The closing block has a member to itself: so all else has a hash behind it. */
+    hand_on(w, false);
     hand_on(w, true);
     pthread_join(w->thread, NULL);
     int rc = fault_of(w, e);

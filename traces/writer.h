@@ -6,6 +6,7 @@
 #ifndef TRACES_WRITER_H
 #define TRACES_WRITER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "traces/base/err.h"
@@ -25,6 +26,8 @@ struct writer_origin {
     const char *command;   /* the load, for people */
     const char *label;     /* what the run is called in reports */
     const char *simulated; /* name of the simulated server profile, if the server is one */
+    bool copied; /* of another capture: its clock pairs are the source's, none of this machine's */
+    const char *redacted; /* "secrets" or "bodies": what was overwritten before it came here */
 };
 
 /* Creates path ("-": stdout; mode 0600) and writes the first member at once. */
@@ -47,8 +50,12 @@ struct writer_counts {
 };
 int writer_counts(struct writer *w, int64_t t_ns, struct writer_counts c, struct err *e);
 
-/* Call at least every 100 ms: takes clock pairs every ten seconds and hands on a member that is
- * due. */
+/* From now on what is written is also synced, by the writer's thread: after a power cut, too, no
+ * more than about a second is missing. */
+int writer_sync(struct writer *w, struct err *e) TA_NODISCARD;
+
+/* Call at least every 100 ms: takes clock pairs, every ten seconds and where the clock was set
+ * since the last call, and hands on a member that is due. */
 int writer_tick(struct writer *w, struct err *e);
 
 /* Packets and bytes accepted so far. */

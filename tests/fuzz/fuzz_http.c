@@ -68,7 +68,7 @@ static uint64_t run(int variant, const uint8_t *p, size_t n, size_t step, size_t
     struct http *h = http_new(variant & 1 ? HTTP_RESPONSES : HTTP_REQUESTS,
                               (struct http_sink){&s, said_head, said_done},
                               (struct anomaly_sink){&s, said_anomaly});
-    http_expect(h, (enum http_expect)(variant / 2 % 3));
+    http_expect(h, (enum http_expect)(variant / 2 % 4));
     split_feed(http_input(h), p, n, step, gap_at);
     http_free(h);
     return s.hash;

@@ -21,6 +21,8 @@ enum state {
  * an event's few small values costs as much as scanning them. */
 static void start_over(struct jscan *s, struct slice text, bool valid)
 {
+    if (text.p == NULL) /* no text is an empty one */
+        text = slice_of("");
     s->start = s->p = text.p;
     s->end = text.p + text.n;
     s->text = (struct slice){text.p, 0};

@@ -77,23 +77,26 @@ static void begin(struct jsonw *w, const char *key)
     }
 }
 
-static void open_container(struct jsonw *w, const char *key, const char *opener, char closer)
+static void open_container(struct jsonw *w, const char *key, bool object)
 {
     begin(w, key);
-    buf_puts(w->out, opener);
-    assert(w->depth < sizeof w->closers);
-    w->closers[w->depth++] = closer;
+    buf_puts(w->out, object ? "{" : "[");
+    assert(w->depth < JSONW_DEPTH);
+    uint8_t bit = (uint8_t)(1u << (w->depth % 8));
+    uint8_t *at = &w->is_object[w->depth / 8];
+    *at = (uint8_t)(object ? *at | bit : *at & ~bit);
+    w->depth++;
     w->first = true;
 }
 
 void jsonw_object(struct jsonw *w, const char *key)
 {
-    open_container(w, key, "{", '}');
+    open_container(w, key, true);
 }
 
 void jsonw_array(struct jsonw *w, const char *key)
 {
-    open_container(w, key, "[", ']');
+    open_container(w, key, false);
 }
 
 void jsonw_end(struct jsonw *w)
@@ -102,7 +105,7 @@ void jsonw_end(struct jsonw *w)
     w->depth--;
     if (!empty)
         new_line(w);
-    buf_printf(w->out, "%c", w->closers[w->depth]);
+    buf_puts(w->out, w->is_object[w->depth / 8] >> (w->depth % 8) & 1 ? "}" : "]");
     w->first = false;
     if (w->depth == 0 && w->indent > 0)
         buf_puts(w->out, "\n");

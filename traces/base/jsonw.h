@@ -18,12 +18,14 @@
 #include "traces/base/json.h"
 #include "traces/base/span.h"
 
+enum { JSONW_DEPTH = 1024 }; /* jsonw_value copies trees, and cJSON's may be 1000 deep */
+
 struct jsonw {
     struct buf *out;
     unsigned indent;
     unsigned depth;
     bool first; /* no member of the open container has been written */
-    char closers[64];
+    uint8_t is_object[JSONW_DEPTH / 8];
 };
 
 void jsonw_init(struct jsonw *w, struct buf *out, unsigned indent);

@@ -403,6 +403,40 @@ static void honest_figures_are_confirmed(void **state)
     }
 }
 
+/* The clock was set in the request: what is said of its times is not judged, and its counts are. */
+static void times_across_a_step_are_not_judged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum verdict verdict;
+    } cases[] = {
+        {"rate@1=100", VERDICT_NOT_MEASURABLE},
+        {"rate@1=14000", VERDICT_NOT_MEASURABLE},
+        {"ttft@1=90ms", VERDICT_NOT_MEASURABLE},
+        {"ttft=1.0s", VERDICT_NOT_MEASURABLE},
+        {"icl.p50@1=10ms", VERDICT_NOT_MEASURABLE},
+        {"throughput=75.2", VERDICT_NOT_MEASURABLE},
+        {"peak_throughput=20", VERDICT_NOT_MEASURABLE},
+        {"concurrency=1", VERDICT_NOT_MEASURABLE},
+        {"output_tokens@1=301", VERDICT_CONFIRMED},
+        {"output_tokens@1=450", VERDICT_IMPOSSIBLE},
+        {"requests=1", VERDICT_CONFIRMED},
+        {"failed=0", VERDICT_CONFIRMED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a = {0};
+        made_trace(&a);
+        scene_add(&a, plain)->clock_stepped = true;
+        made_figures(&a, &audit_defaults);
+        const struct claim *c = scene_judge(&a, &audit_defaults, cases[i].text);
+        verdict_is(c, cases[i].verdict);
+        if (cases[i].verdict == VERDICT_NOT_MEASURABLE && strstr(c->reason, "clock") == NULL)
+            fail_msg("%s: %s", cases[i].text, c->reason);
+        audit_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +448,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_trace),
         cmocka_unit_test(memory_is_held_against_samples),
         cmocka_unit_test(max_rate),
+        cmocka_unit_test(times_across_a_step_are_not_judged),
         cmocka_unit_test(honest_figures_are_confirmed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

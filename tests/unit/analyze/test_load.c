@@ -6,13 +6,19 @@
 #include <stdint.h>
 
 #include <arpa/inet.h>
+#include <zlib.h>
+
 #include <cmocka.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include "analyze/blocks.h"
 #include "analyze/load.h"
@@ -72,6 +78,11 @@ static void sent(struct bench *b, int64_t t_ns, const char *text)
 static void received(struct bench *b, int64_t t_ns, const char *text)
 {
     assert_int_equal(socket_flow_received(b->flow, text, strlen(text), t_ns, &b->e), TA_OK);
+}
+
+static void received_bytes(struct bench *b, int64_t t_ns, const void *p, size_t n)
+{
+    assert_int_equal(socket_flow_received(b->flow, p, n, t_ns, &b->e), TA_OK);
 }
 
 static void bench_end_flow(struct bench *b, int64_t t_ns)
@@ -208,6 +219,86 @@ static void a_stream_is_found_to_the_nanosecond(void **state)
     assert_string_equal(t->simulated, "made");
     assert_true(t->closed && trace_complete(t) && t->clock_known);
     assert_int_equal(t->epoch_ns, T0 - 5000);
+    audit_free(&a);
+}
+
+/* Each event compressed and flushed on its own (H11): its time is that of the packet that ended its
+ * flush, although the one before had its beginning. */
+static void a_compressed_stream_keeps_its_times(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_open(&b, "run");
+    bench_flow(&b, 40001, T0 - 5000);
+    send_request(&b, T0);
+    received(
+        &b, T0 + 50000003,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n");
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    for (size_t i = 0; i <= EVENTS; i++) {
+        char data[512], text[1024];
+        uint8_t out[2048];
+        int n = snprintf(text, sizeof text, "data: %s\n\n",
+                         i == EVENTS ? FINISH : text_event(data, "abc"));
+        z.next_in = (uint8_t *)text;
+        z.avail_in = (unsigned)n;
+        z.next_out = out;
+        z.avail_out = sizeof out;
+        deflate(&z, i == EVENTS ? Z_FINISH : Z_SYNC_FLUSH);
+        size_t made = sizeof out - z.avail_out;
+        received_bytes(&b, event_time(i) - 1000, out, 3);
+        received_bytes(&b, event_time(i), out + 3, made - 3);
+    }
+    deflateEnd(&z);
+    bench_end_flow(&b, event_time(EVENTS) + 5000);
+    struct audit a = {0};
+    bench_load(&b, &a);
+    assert_int_equal(a.requests.n, 1);
+    const struct request *r = &a.requests.v[0];
+    assert_int_equal(r->outcome, OUTCOME_SUCCESS);
+    assert_true(r->stream_reply);
+    assert_int_equal(r->anomalies.n, 0);
+    assert_int_equal(r->out.n, EVENTS);
+    for (size_t i = 0; i < EVENTS; i++) {
+        assert_int_equal(r->out.v[i].t_ns, event_time(i));
+        assert_int_equal(r->out.v[i].bytes, 3);
+    }
+    assert_int_equal(metrics_request_reads(r), EVENTS);
+    assert_true(r->o1_offset < r->om_offset && r->om_offset < 20000); /* of the wire */
+    audit_free(&a);
+}
+
+static void a_compressed_document_is_read(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"model\":\"m-1\",\"choices\":[{\"index\":0,\"message\":{\"content\":\"hello\"},"
+        "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":7}}";
+    struct bench b;
+    uint8_t out[2048];
+    char head[200];
+    bench_open(&b, "run");
+    bench_flow(&b, 40001, T0 - 5000);
+    send_request(&b, T0);
+    uLongf made = sizeof out;
+    assert_int_equal(compress(out, &made, (const uint8_t *)text, sizeof text - 1), Z_OK);
+    snprintf(head, sizeof head,
+             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: deflate\r\n"
+             "Content-Length: %lu\r\n\r\n",
+             made);
+    received(&b, T0 + 100, head);
+    received_bytes(&b, T0 + 200, out, made / 2);
+    received_bytes(&b, T0 + 300, out + made / 2, made - made / 2);
+    bench_end_flow(&b, T0 + 5000);
+    struct audit a = {0};
+    bench_load(&b, &a);
+    assert_int_equal(a.requests.n, 1);
+    const struct request *r = &a.requests.v[0];
+    assert_int_equal(r->outcome, OUTCOME_SUCCESS);
+    assert_int_equal(r->out.n, 1);
+    assert_int_equal(r->out.v[0].t_ns, T0 + 300);
+    assert_int_equal(r->usage.completion, 7);
     audit_free(&a);
 }
 
@@ -469,13 +560,152 @@ static void a_step_of_the_clock_is_found(void **state)
                      "{\"kind\":\"clock\",\"pairs\":[{\"real_ns\":\"%" PRId64
                      "\",\"mono_ns\":\"%" PRId64 "\",\"width_ns\":60}]}",
                      real, mono);
+            b.frame = (uint64_t)k;
             blocks_read(&b, slice_of(json), &t, &texts);
         }
         assert_true(t.clock_known);
         assert_int_equal(t.clock_step_ns, cases[i].found_ns);
+        assert_int_equal(t.steps.n, cases[i].found_ns != 0);
+        if (t.steps.n > 0) { /* ten seconds apart, the pairs place it between two blocks */
+            assert_int_equal(t.steps.v[0].frame, 100);
+            assert_int_equal(t.steps.v[0].before.mono_ns, INT64_C(990000000000));
+            assert_int_equal(t.steps.v[0].after.mono_ns, INT64_C(1000000000000));
+        }
+        VEC_FREE(&t.steps);
         arena_free(&texts);
     }
 }
+
+#if defined(__linux__)
+/* --- a recording under a clock that is set ------------------------------------------------------
+ */
+
+static _Atomic int64_t fake_real_ns, fake_mono_ns; /* 0: the system's own */
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+    int64_t ns = id == CLOCK_REALTIME ? fake_real_ns : id == CLOCK_MONOTONIC ? fake_mono_ns : 0;
+    if (ns == 0)
+        return (int)syscall(SYS_clock_gettime, id, ts);
+    *ts = (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+    return 0;
+}
+
+static void pass(struct bench *b, int64_t ms)
+{
+    for (; ms > 0; ms -= 50) {
+        fake_real_ns += 50 * NS_PER_MS;
+        fake_mono_ns += 50 * NS_PER_MS;
+        assert_int_equal(writer_tick(b->w, &b->e), TA_OK);
+    }
+}
+
+/* Half a second, and as much silence. */
+static void answer(struct bench *b)
+{
+    char data[512], text[1024];
+    received(b, clock_real_ns(), stream_head);
+    for (int i = 0; i < 10; i++) {
+        received(b, clock_real_ns(), chunk(text, text_event(data, "abc")));
+        pass(b, 50);
+    }
+    received(b, clock_real_ns(), chunk(text, FINISH));
+    received(b, clock_real_ns(), chunk(text, USAGE));
+    received(b, clock_real_ns(), "0\r\n\r\n");
+    pass(b, 500);
+}
+
+static const struct request *request_of_port(const struct audit *a, uint16_t port, uint32_t nth)
+{
+    for (size_t i = 0; i < a->requests.n; i++) {
+        if (a->requests.v[i].client_port == port && a->requests.v[i].nth == nth)
+            return &a->requests.v[i];
+    }
+    fail_msg("there is no request %u of port %u", nth, port);
+    return NULL;
+}
+
+static void assert_around_a_step(const struct audit *a, const struct request *after)
+{
+    const struct request *before = request_of_port(a, 40001, 0),
+                         *across = request_of_port(a, 40001, 1);
+    assert_false(before->clock_stepped || after->clock_stepped);
+    assert_int_equal(before->clock_epoch, 0);
+    assert_int_equal(after->clock_epoch, 1);
+    const struct request *good[] = {before, after};
+    for (int i = 0; i < 2; i++) {
+        assert_true(metrics_request_counts(good[i]));
+        assert_int_equal(good[i]->metrics[M_TTFT].grade, GRADE_WIRE);
+        assert_float_equal(good[i]->metrics[M_TTFT].v, 0.2, 1e-6);
+        assert_float_equal(good[i]->metrics[M_E2EL].v, 0.65, 1e-6);
+    }
+    assert_true(across->clock_stepped);
+    assert_int_equal(across->outcome, OUTCOME_SUCCESS);
+    assert_false(metrics_request_counts(across));
+    for (enum request_metric m = 0; m < M_STATED_TPS; m++) {
+        assert_int_equal(across->metrics[m].grade, GRADE_NOT_MEASURABLE);
+        assert_string_equal(across->metrics[m].reason, "the clock was set while the request ran");
+    }
+    const struct metric *ttft = metrics_find(a, "ttft", "p50", (struct metric_scope){.trace = 1});
+    assert_int_equal(ttft->n, 2);
+    static const char *const spanning[] = {"output_tps", "request_tps", "duration",
+                                           "concurrency_avg", "concurrency_peak"};
+    for (size_t i = 0; i < sizeof spanning / sizeof *spanning; i++) {
+        const struct metric *m =
+            metrics_find(a, spanning[i], "value", (struct metric_scope){.trace = 1});
+        assert_int_equal(m->grade, GRADE_NOT_MEASURABLE);
+        assert_string_equal(m->reason, "the clock was set while these requests ran");
+    }
+}
+
+/* Three requests, the last on the connection of the others or on its own; the clock is set in the
+ * second. Set back, a connection's times stand still until it is as late again. */
+static void no_figure_spans_a_step(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms;
+        bool own;
+        bool held; /* the last has no times */
+    } cases[] = {{3600000, false, false}, {-2000, true, false}, {-2000, false, true},
+                 {5, false, false},       {-5, false, false},   {-3600000, true, false},
+                 {500, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench b;
+        fake_real_ns = T0;
+        fake_mono_ns = INT64_C(1000) * NS_PER_S;
+        bench_open(&b, NULL);
+        bench_flow(&b, 40001, T0);
+        for (int k = 0; k < 3; k++) {
+            if (k == 2 && cases[i].own) {
+                socket_flow_free(b.flow);
+                bench_flow(&b, 40002, clock_real_ns());
+            }
+            send_request(&b, clock_real_ns());
+            pass(&b, 100);
+            fake_real_ns += k == 1 ? cases[i].ms * NS_PER_MS : 0;
+            pass(&b, 100);
+            answer(&b);
+        }
+        struct audit a = {0};
+        bench_load(&b, &a);
+        fake_real_ns = fake_mono_ns = 0;
+        assert_int_equal(a.requests.n, 3);
+        assert_int_equal(a.traces.v[0].steps.n, 1);
+        assert_int_equal(a.traces.v[0].clock_step_ns, cases[i].ms * NS_PER_MS);
+        runs_find(&a, &audit_defaults);
+        metrics_request_all(&a, &audit_defaults);
+        metrics_run_all(&a);
+        const struct request *last =
+            cases[i].own ? request_of_port(&a, 40002, 0) : request_of_port(&a, 40001, 2);
+        if (cases[i].held)
+            assert_true(last->clock_stepped);
+        else
+            assert_around_a_step(&a, last);
+        audit_free(&a);
+    }
+}
+#endif
 
 /* Two connections whose requests interleave are listed by t0. */
 static void requests_stand_in_order_of_t0(void **state)
@@ -544,7 +774,7 @@ static void json_is_the_same_every_time(void **state)
     assert_non_null(v);
     const struct json *trace = json_first(json_get(v, "traces")),
                       *request = json_first(json_get(v, "requests"));
-    int64_t t0, epoch;
+    int64_t t0 = 0, epoch = 0;
     assert_true(json_int(request, "t0_ns", &t0) && json_ns(trace, "epoch_ns", &epoch));
     assert_int_equal(t0, 11);
     assert_int_equal(epoch, T0);
@@ -558,6 +788,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_is_found_to_the_nanosecond),
+        cmocka_unit_test(a_compressed_stream_keeps_its_times),
+        cmocka_unit_test(a_compressed_document_is_read),
         cmocka_unit_test(a_burst_is_one_read),
         cmocka_unit_test(tokens_of_the_first_read_are_n1),
         cmocka_unit_test(one_document_is_one_event),
@@ -565,6 +797,9 @@ int main(void)
         cmocka_unit_test(what_is_no_llm_request_has_no_dialect),
         cmocka_unit_test(samples_and_ledger_are_read),
         cmocka_unit_test(a_step_of_the_clock_is_found),
+#if defined(__linux__)
+        cmocka_unit_test(no_figure_spans_a_step),
+#endif
         cmocka_unit_test(requests_stand_in_order_of_t0),
         cmocka_unit_test(unusable_files_leave_nothing_behind),
         cmocka_unit_test(json_is_the_same_every_time),

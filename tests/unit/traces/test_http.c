@@ -1,4 +1,27 @@
-/* HTTP/1.x: inputs and the log of what the parser says of them, the same for every split. */
+/* HTTP/1.x: inputs and the log of what the parser says of them, the same for every split.
+ *
+ * Pitfalls, and what covers them:
+ *   H1   length, chunked, until close, HEAD, 1xx, 204, 304, CONNECT: "length", "until close",
+ *        "answers HEAD, once", "no body in 204 and 304", "chunked beats length" …
+ *   H2   "interim"; pairing: test_exchange
+ *   H3   test_exchange: early responses
+ *   H4   "pipelined, empty lines before"; pairing: test_exchange
+ *   H5   "pipelined, empty lines before", "bare line feeds", "a bare CR ends no line"
+ *   H6   "folded", "odd fields", "a field name that is none", test_line_too_long
+ *   H7   "two lengths", "length over 64 bits", "length over 63 bits", "signed length", "bad length"
+ *   H8   "chunked with extension and trailer", "text behind a chunk size", "chunk size of …"
+ *   H9   "chunked beats length", "chunked in 1.0", "version is per message"
+ *   H10, H11   test_inflate, test_exchange
+ *   H12  "until close", "until close, torn down"
+ *   H13  "cut in the body", "more than its length", "a field that is called nearly so"
+ *   H14  "after close", "1.0 kept alive", "1.0 reused without asking"
+ *   H15  "upgrade", "answers CONNECT", "refuses CONNECT"
+ *   H16  "HTTP/0.9", "a body without a head", "no body without a head …"
+ *   H17  "methods are open-ended", test_long_target
+ *   H18  the gap cases; pairing: test_exchange
+ *   H19  "begins in a body": a first line decides, whatever the port; traces/pipeline
+ *   H20  test_exchange: test_bodies_held
+ *   H21  nothing is decoded on its way: replay's and capture's business */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +53,7 @@ static int log_body(void *ctx, struct span in)
 {
     struct log *l = ctx;
     feed_check(l->f, in.at);
-    if (l->body_next != in.at.off) {
+    if (l->body_next == 0 || l->body_next != in.at.off) {
         close_body(l);
         buf_printf(l->out, "body @%llu \"", (unsigned long long)in.at.off);
     }
@@ -71,7 +94,7 @@ static int log_head(void *ctx, const struct http_head *h, struct byte_sink *body
                    h->target.p);
     else
         buf_printf(l->out, "%d %.*s", h->status, (int)h->reason.n, h->reason.n ? h->reason.p : "");
-    buf_printf(l->out, " 1.%d %s", h->minor, framings[h->framing]);
+    buf_printf(l->out, " %d.%d %s", h->simple ? 0 : 1, h->minor, framings[h->framing]);
     if (h->framing == HTTP_LENGTH)
         buf_printf(l->out, " %llu", (unsigned long long)h->length);
     buf_puts(l->out, h->keep_alive ? "\n" : " last\n");
@@ -150,8 +173,8 @@ static const struct http_case requests[] = {
     {.name = "chunked with extension and trailer",
      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;a=\"b\"\r\nabc\r\nA  "
      "\r\n0123456789\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n\r\n",
-     "head @0-46 POST / 1.1 chunked\n  Transfer-Encoding=chunked\nbody @56 \"abc\"\nbody @66 "
-     "\"0123456789\"\nend fin\ndone complete @88\n"
+     "head @0-46 POST / 1.1 chunked\n  Transfer-Encoding=chunked\nbody @56 \"abc\"\n"
+     "! http.odd-chunk-line @64\nbody @66 \"0123456789\"\nend fin\ndone complete @88\n"
      "head @89-106 GET / 1.1 none\nend fin\ndone complete @106\n"},
     {.name = "bare line feeds",
      "POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n2\nab\n0\n\n",
@@ -159,7 +182,7 @@ static const struct http_case requests[] = {
      "! http.bare-lf @45\nbody @46 \"ab\"\nend fin\ndone complete @51\n"},
     {.name = "a bare CR ends no line",
      "GET / HTTP/1.1\r\nA: b\rc\r\n\r\n",
-     "head @0-25 GET / 1.1 none\n  A=b\rc\nend fin\ndone complete @25\n"},
+     "! http.control-byte @0\nhead @0-25 GET / 1.1 none\n  A=b\rc\nend fin\ndone complete @25\n"},
     {.name = "folded",
      "GET / HTTP/1.1\r\nA: b\r\n\t c \r\n d\r\nB:\r\n e\r\n\r\n",
      "! http.obs-fold @0\n! http.obs-fold @0\n! http.obs-fold @0\nhead @0-41 GET / 1.1 none\n  A=b "
@@ -243,6 +266,41 @@ static const struct http_case requests[] = {
     {.name = "a request quoted in JSON is none",
      "noise\n\"GET /a HTTP/1.1\\r\\n\"\nGET /b HTTP/1.1\r\n\r\n",
      "! http.bad-start-line @0\nhead @28-46 GET /b 1.1 none\nend fin\ndone complete @46\n"},
+    {.name = "length over 63 bits: no message is that long",
+     "POST / HTTP/1.1\r\nContent-Length: 9223372036854775808\r\n\r\nGET /b HTTP/1.1\r\n\r\n",
+     "! http.bad-content-length @0\nhead @0-55 POST / 1.1 none\n  "
+     "Content-Length=9223372036854775808\nend gap\ndone gap @55\nhead @56-74 GET /b 1.1 none\n"
+     "end fin\ndone complete @74\n"},
+    {.name = "a field name that is none",
+     "GET / HTTP/1.1\r\nA(b: c\r\n\r\n",
+     "! http.bad-field-name @0\nhead @0-25 GET / 1.1 none\n  A(b=c\nend fin\ndone complete @25\n"},
+    {.name = "a field that is called nearly so",
+     "POST / HTTP/1.1\r\nContent-Len: 1\r\nContent-Length: 2\r\n\r\nab",
+     "head @0-53 POST / 1.1 length 2\n  Content-Len=1\n  Content-Length=2\nbody @54 \"ab\"\n"
+     "end fin\ndone complete @55\n"},
+    {.name = "text behind a chunk size",
+     "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1 x\r\na\r\n1 ;x\r\nb\r\n1 "
+     "\r\nc\r\n0\r\n\r\n",
+     "head @0-46 POST / 1.1 chunked\n  Transfer-Encoding=chunked\n! http.odd-chunk-line @49\n"
+     "body @52 \"a\"\nbody @61 \"b\"\nbody @68 \"c\"\nend fin\ndone complete @75\n"},
+    {.name = "methods are open-ended",
+     "CCM_POST /pot HTTP/1.1\r\n\r\n",
+     "head @0-25 CCM_POST /pot 1.1 none\nend fin\ndone complete @25\n"},
+    {.name = "HTTP/0.9",
+     "GET /a?b\r\n",
+     "! http.version-0.9 @0\nhead @0-9 GET /a?b 0.9 none last\nend fin\ndone complete @9\n"},
+    {.name = "HTTP/0.9, bare LF",
+     "GET /a \n",
+     "! http.bare-lf @0\n! http.version-0.9 @0\nhead @0-7 GET /a 0.9 none last\nend fin\n"
+     "done complete @7\n"},
+    {.name = "HTTP/0.9, then a head found in noise",
+     "GET /a\r\nno}POST /b HTTP/1.1\r\nA: b\r\n\r\n",
+     "! http.version-0.9 @0\nhead @0-7 GET /a 0.9 none last\nend fin\ndone complete @7\n"
+     "! http.bad-start-line @8\n! http.kept-alive-unasked @11\nhead @11-36 POST /b 1.1 none\n  "
+     "A=b\n"
+     "end fin\ndone complete @36\n"},
+    {.name = "HTTP/0.9 knows no other method", "POST /a\r\n", "! http.bad-start-line @0\n"},
+    {.name = "HTTP/0.9 needs a path", "GET \r\n", "! http.bad-start-line @0\n"},
     {.name = "gap in a body of known length",
      "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabcd",
      "head @0-37 POST / 1.1 length 9\n  Content-Length=9\nbody @38 \"ab\"\ngap @40 5\nbody @45 "
@@ -332,6 +390,38 @@ static const struct http_case responses[] = {
     {.name = "upgrade",
      "HTTP/1.1 101 Switching\r\n\r\nbytes",
      "head @0-25 101 Switching 1.1 tunnel\nbody @26 \"bytes\"\nend fin\ndone complete @31\n"},
+    {.name = "a body without a head",
+     "<html>\r\nx",
+     "! http.version-0.9 @0\nhead @0-0 200  0.9 close last\nbody @0 \"<html>\r\nx\"\nend fin\n"
+     "done complete @9\n",
+     .expect = HTTP_EXPECT_FIRST},
+    {.name = "a body that begins nearly like a head",
+     "HTTPS is",
+     "! http.version-0.9 @0\nhead @0-0 200  0.9 close last\nbody @0 \"HTTPS is\"\nend rst\n"
+     "done rst @7\n",
+     .expect = HTTP_EXPECT_FIRST,
+     .why = END_RST},
+    {.name = "no body without a head: it has one",
+     "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 204 N\r\n\r\nabc\n",
+     "head @0-17 100 C 1.1 none\nend fin\ndone complete @17\nhead @18-35 204 N 1.1 none\nend fin\n"
+     "done complete @35\n! http.bad-start-line @36\n",
+     .expect = HTTP_EXPECT_FIRST},
+    {.name = "no body without a head: too little to tell",
+     "HTT",
+     "! http.truncated-head @0\n",
+     .expect = HTTP_EXPECT_FIRST},
+    {.name = "no body without a head: bytes before it are missing",
+     "HTP/1.1 200 OK\r\n\r\nHTTP/1.1 204 N\r\n\r\n",
+     "! http.gap @1\nhead @24-41 204 N 1.1 none\nend fin\ndone complete @41\n",
+     .expect = HTTP_EXPECT_FIRST,
+     .gap_at = 1,
+     .gap_n = 6},
+    {.name = "version is per message",
+     "HTTP/1.1 200 O\r\nContent-Length: 1\r\n\r\naHTTP/1.0 200 O\r\nContent-Length: "
+     "1\r\n\r\nb",
+     "head @0-36 200 O 1.1 length 1\n  Content-Length=1\nbody @37 \"a\"\nend fin\ndone complete "
+     "@37\nhead @38-74 200 O 1.0 length 1 last\n  Content-Length=1\nbody @75 \"b\"\nend fin\n"
+     "done complete @75\n"},
     {.name = "coding that is not chunked",
      "HTTP/1.1 200 O\r\nTransfer-Encoding: chunked, gzip\r\n\r\nab",
      "! http.te-not-chunked @0\nhead @0-51 200 O 1.1 close last\n  Transfer-Encoding=chunked, "
@@ -450,6 +540,19 @@ static void test_resync_in_a_long_line(void **state)
     free(p);
 }
 
+static void test_long_target(void **state)
+{
+    (void)state;
+    size_t n;
+    char *p = padded("GET /", 'x', 40000, " HTTP/1.1\r\n\r\n", &n), *want = malloc(n + 200);
+    assert_non_null(want);
+    snprintf(want, n + 200, "head @0-%zu GET %.*s 1.1 none\nend fin\ndone complete @%zu\n", n - 1,
+             40001, p + 4, n - 1);
+    check_long(HTTP_REQUESTS, p, n, want);
+    free(want);
+    free(p);
+}
+
 static void test_too_many_fields(void **state)
 {
     (void)state;
@@ -515,8 +618,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests),        cmocka_unit_test(test_responses),
         cmocka_unit_test(test_line_too_long),   cmocka_unit_test(test_resync_in_a_long_line),
-        cmocka_unit_test(test_too_many_fields), cmocka_unit_test(test_stop_is_sticky),
-        cmocka_unit_test(test_freed_anywhere),
+        cmocka_unit_test(test_too_many_fields), cmocka_unit_test(test_long_target),
+        cmocka_unit_test(test_stop_is_sticky),  cmocka_unit_test(test_freed_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static const struct wrapping {
     uint16_t link;
     bool ipv6;
     size_t n;
-    uint8_t head[26];
+    uint8_t head[48];
 } wrappings[] = {
     {"ethernet", LINK_ETHERNET, false, 14, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 8, 0}},
     {"ethernet, ipv6", LINK_ETHERNET, true, 14, {[12] = 0x86, 0xdd}},
@@ -108,6 +108,14 @@ static const struct wrapping {
     {"sll, ipv6", LINK_SLL, true, 16, {[14] = 0x86, 0xdd}},
     {"sll2", LINK_SLL2, false, 20, {8, 0}},
     {"sll2, ipv6", LINK_SLL2, true, 20, {0x86, 0xdd}},
+    {"nflog", LINK_NFLOG, false, 16, {2, 0, 0, 3, 5, 0, 10, 0, 9, 0, 0, 0, 49, 0, 9, 0}},
+    {"nflog, big endian, ipv6",
+     LINK_NFLOG,
+     true,
+     16,
+     {10, 0, 0, 3, 0, 8, 0, 1, 0x86, 0xdd, 0, 0, 0, 66, 0x80, 9}},
+    {"pktap", LINK_PKTAP, true, 48, {48, 0, 0, 0, 1, 0, 0, 0, 12}},
+    {"pktap, ipv4", LINK_PKTAP, false, 48, {48, 0, 0, 0, 1, 0, 0, 0, 228}},
 };
 
 static void wrap(const struct wrapping *w, struct packet_bytes *b)
@@ -212,6 +220,9 @@ static void test_length_zero(void **state)
     packet_tcp(&b, &v6, NULL, 0);
     assert_int_equal(decode(LINK_IPV6, &b, b.n, b.n, &found), LINK_TCP);
     expect_same(&found, &v6);
+    packet_add(&b, "padding", 7); /* the jumbo length counts */
+    assert_int_equal(decode(LINK_IPV6, &b, b.n, b.n, &found), LINK_TCP);
+    expect_same(&found, &v6);
 }
 
 static void test_extension_headers(void **state)
@@ -231,6 +242,13 @@ static void test_extension_headers(void **state)
         assert_int_equal(decode(LINK_RAW, &b, cut, b.n, &found), LINK_BAD);
     b.p[40 + 8 + 16 + 3] = 1; /* more fragments */
     assert_int_equal(decode(LINK_RAW, &b, b.n, b.n, &found), LINK_FRAGMENT);
+    b.n = 0; /* AH under IPv4 */
+    packet_ipv4(&b, &v4, 16 + 20 + v4.n);
+    b.p[9] = 51;
+    packet_add(&b, (uint8_t[16]){6, 2}, 16);
+    packet_tcp(&b, &v4, NULL, 0);
+    assert_int_equal(decode(LINK_RAW, &b, b.n, b.n, &found), LINK_TCP);
+    expect_same(&found, &v4);
 }
 
 static void test_fragments(void **state)
@@ -290,6 +308,39 @@ static void test_what_is_not_tcp(void **state)
     assert_int_equal(decode(105, &b, b.n, b.n, &found), LINK_UNKNOWN);
 }
 
+/* PKTAP around what is not read, around itself, and a number of the user's that is no PKTAP. */
+static void test_pktap(void **state)
+{
+    (void)state;
+    struct packet_bytes b = {.p = {48, [4] = 1, [8] = 12}, .n = 48};
+    struct segment found;
+    packet_ipv4(&b, &v4, 20 + v4.n);
+    packet_tcp(&b, &v4, NULL, 0);
+    assert_int_equal(decode(LINK_PKTAP_USER2, &b, b.n, b.n, &found), LINK_TCP);
+    expect_same(&found, &v4);
+    b.p[4] = 0; /* no packet behind it */
+    assert_int_equal(decode(LINK_PKTAP, &b, b.n, b.n, &found), LINK_OTHER);
+    b.p[4] = 1;
+    b.p[8] = 105;
+    assert_int_equal(decode(LINK_PKTAP, &b, b.n, b.n, &found), LINK_UNKNOWN);
+    b.p[8] = 2;
+    b.p[9] = 1; /* 258: itself */
+    assert_int_equal(decode(LINK_PKTAP, &b, b.n, b.n, &found), LINK_UNKNOWN);
+    b.p[0] = 200;
+    b.p[8] = 12;
+    b.p[9] = 0;
+    assert_int_equal(decode(LINK_PKTAP, &b, b.n, b.n, &found), LINK_BAD);
+    assert_int_equal(decode(LINK_PKTAP_USER2, &b, b.n, b.n, &found), LINK_UNKNOWN);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    assert_string_equal(link_name(LINK_ETHERNET), "Ethernet");
+    assert_string_equal(link_name(105), "IEEE 802.11"); /* known, not read */
+    assert_null(link_name(65000));
+}
+
 static void test_text(void **state)
 {
     (void)state;
@@ -312,6 +363,8 @@ int main(void)
         cmocka_unit_test(test_extension_headers),
         cmocka_unit_test(test_fragments),
         cmocka_unit_test(test_what_is_not_tcp),
+        cmocka_unit_test(test_pktap),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

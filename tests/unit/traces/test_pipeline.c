@@ -3,6 +3,7 @@
 #include "tests/unit/traces/scratch.h"
 
 #include "tests/support/packet.h"
+#include "traces/fragments.h"
 #include "traces/pipeline.h"
 #include "traces/sha256.h"
 #include "traces/writer.h"
@@ -216,10 +217,8 @@ static const char *corpora;
 static const struct {
     const char *file, *why;
 } other_streams[] = {
-    {"pcapplusplus/frag_http_req.pcap", "IP fragments are counted, not put together"},
     {"pcapplusplus/unidirectional_tcp_stream_with_missing_packet.pcap", "tshark stops at the hole"},
     {"suricata-verify/bug-6244-tcp-rst-with-data.pcap", "the text of a reset is no data"},
-    {"zeek/link/nflog-http.pcap", "link type NFLOG is not read"},
     {"zeek/tcp/reassembly.pcap", "of copies that differ the first counts"},
 };
 
@@ -311,16 +310,18 @@ static void follow(const char *file, struct streams *out)
     struct err e = {0};
     struct rec rec;
     struct segment s;
+    struct fragments *fragments = fragments_new();
     snprintf(path, sizeof path, "%s/%s", corpora, file);
     assert_int_equal(reader_open(&r, path, &e), TA_OK);
     struct tcp *tcp =
         tcp_new((struct tcp_sink){out, stream_open, stream_close}, (struct anomaly_sink){0});
     while (reader_next(r, &rec, &e) == 1)
-        if (rec.kind == REC_PACKET &&
-            link_decode(rec.link, rec.p, rec.n, rec.wire_n, &s) == LINK_TCP)
+        if (rec.kind == REC_PACKET && fragments_decode(fragments, rec.link, rec.p, rec.n,
+                                                       rec.wire_n, rec.t_ns, &s) == LINK_TCP)
             assert_int_equal(tcp_segment(tcp, &s, rec.t_ns, rec.frame), TA_OK);
     assert_int_equal(tcp_finish(tcp), TA_OK);
     tcp_free(tcp);
+    fragments_free(fragments);
     reader_close(r);
 }
 

@@ -1,5 +1,20 @@
 /* text/event-stream: inputs and the log of their events, the same for every split; and the vectors
- * of others, from the folder TOKAUDIT_CORPORA names (sse/NAME.sse with sse/NAME.expected.json). */
+ * of others, from the folder TOKAUDIT_CORPORA names (sse/NAME.sse with sse/NAME.expected.json).
+ *
+ * Pitfalls, and what covers them:
+ *   S1, S8   "NUL and invalid UTF-8 pass through", vector wpt-utf8; every split of every case
+ *   S2   "byte order mark", "no byte order mark after all", vectors wpt-bom
+ *   S3   "CRLF is complete at its CR", "CR", "mixed line ends", vectors esp-cr, esp-crlf
+ *   S4   "no space, two spaces", "comments", "fields that mean nothing here"
+ *   S5   "several data lines", "empty data is an event, no data is none"
+ *   S6   "truncated …", vector wpt-final-no-blank
+ *   S7   "types", vectors wpt-id-null, wpt-retry-bogus, wpt-event-empty
+ *   S9   several events in one piece, one in several: every split; test_no_copy
+ *   S10 to S13, S15   what events say: dialects and analyze (test_openai_chat, test_load)
+ *   S14  test_exchange: test_sniffed
+ *   S16  test_too_big
+ *   S17  base: test_jscan
+ *   S18  test_byte_by_byte */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,6 +150,10 @@ static const struct sse_case cases[] = {
      "event @0-8 message \"a\"\n! sse.truncated-event @9 4\ntruncated @9-18 message \"{\"b\"\"\n"
      "end 1 @19\n",
      .why = END_RST},
+    {.name = "truncated behind data that is whole",
+     "data: {\"b\":1}",
+     "! sse.truncated-event @0 7\n! sse.truncated-behind-json @0 7\n"
+     "truncated @0-12 message \"{\"b\":1}\"\nend 0 @13\n"},
     {.name = "truncated before its blank line",
      "event: x\ndata: [DONE]\n",
      "! sse.truncated-event @0 6\ntruncated @0-21 x \"[DONE]\"\nend 0 @22\n"},
@@ -337,6 +356,12 @@ static void feed_text(struct byte_sink in, const char *p, size_t n)
     assert_int_equal(in.data(in.ctx, (struct span){(const uint8_t *)p, n, {0}}), TA_OK);
 }
 
+static int long_event(void *ctx, const struct event *ev)
+{
+    ((struct big *)ctx)->events += (unsigned)ev->data.n;
+    return TA_OK;
+}
+
 static void test_too_big(void **state)
 {
     (void)state;
@@ -365,12 +390,33 @@ static void test_too_big(void **state)
     sse_free(s);
 }
 
+/* A parser that looked at the line again with each byte would be at it for days (S18). */
+static void test_byte_by_byte(void **state)
+{
+    (void)state;
+    enum { N = 4 << 20 };
+    struct big b = {0};
+    struct sse *s =
+        sse_new((struct event_sink){&b, long_event, NULL}, (struct anomaly_sink){&b, big_anomaly});
+    struct byte_sink in = sse_input(s);
+    feed_text(in, "data:", 5);
+    for (size_t i = 0; i < N; i++)
+        feed_text(in, "x", 1);
+    feed_text(in, "\n\n", 2);
+    assert_int_equal(b.events, N);
+    sse_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),   cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_nul),     cmocka_unit_test(test_no_copy),
-        cmocka_unit_test(test_too_big), cmocka_unit_test(test_stop_is_sticky),
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_no_copy),
+        cmocka_unit_test(test_too_big),
+        cmocka_unit_test(test_byte_by_byte),
+        cmocka_unit_test(test_stop_is_sticky),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

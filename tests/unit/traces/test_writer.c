@@ -3,11 +3,19 @@
 #include "tests/unit/traces/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include "traces/base/clock.h"
 #include "traces/base/json.h"
@@ -16,6 +24,7 @@
 #include "traces/limits.h"
 #include "traces/reader.h"
 #include "traces/sha256.h"
+#include "traces/verify.h"
 #include "traces/writer.h"
 
 enum { PACKETS = 4000, NOTES_EVERY = 97, MOST = 64 << 20 };
@@ -295,6 +304,284 @@ static void refuses_what_does_not_fit(void **state)
     assert_int_equal(writer_close(w, &e), TA_OK);
 }
 
+static struct verify_result verified(const char *path)
+{
+    struct verify_result v;
+    struct err e = {0};
+    assert_int_equal(verify_file(path, &v, &e), TA_OK);
+    if (v.state != VERIFY_WHOLE)
+        fail_msg("%s: %s", verify_state_name(v.state), v.why);
+    return v;
+}
+
+/* A member of the closing block of scratch_file. */
+static int64_t closing_count(const char *name)
+{
+    struct reader *r;
+    struct rec rec;
+    struct err e = {0};
+    int64_t n = -1;
+    assert_int_equal(reader_open(&r, scratch_file, &e), TA_OK);
+    while (reader_next(r, &rec, &e) == 1) {
+        if (rec.kind != REC_CUSTOM || !is_kind(&rec, "closing"))
+            continue;
+        struct json *v = json_parse(rec.json.p, rec.json.n, &e);
+        assert_true(json_int(v, name, &n));
+        json_free(v);
+    }
+    reader_close(r);
+    return n;
+}
+
+/* --- a stdout that takes little, and late -------------------------------------------------------
+ */
+
+struct drain {
+    pthread_t thread;
+    int from, kept; /* kept: the stdout of before */
+    atomic_bool open;
+    atomic_int pushed; /* packets */
+};
+
+/* So many fill the queue: the caller is stuck. */
+enum { FULL = LIMIT_WRITER_QUEUE_BYTES / LIMIT_PACKET_BYTES - 5 };
+
+/* Until it is told so, or the caller has long been stuck. */
+static void drain_wait(struct drain *d)
+{
+    int last = 0;
+    for (int still = 0; !atomic_load(&d->open) && still < 100;) {
+        int now = atomic_load(&d->pushed);
+        still = now >= FULL && now == last ? still + 1 : 0;
+        last = now;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+/* Into scratch_file, in odd sizes. */
+static void *drain_run(void *arg)
+{
+    struct drain *d = arg;
+    uint8_t p[70000];
+    ssize_t n;
+    FILE *f = fopen(scratch_file, "wb");
+    drain_wait(d);
+    for (size_t k = 0; (n = read(d->from, p, k % 2 ? 1009 : sizeof p)) > 0; k++)
+        if (fwrite(p, 1, (size_t)n, f) != (size_t)n)
+            break;
+    fclose(f);
+    close(d->from);
+    return NULL;
+}
+
+/* stdout becomes a socket of the smallest buffer that does not block: each write is a short one. */
+static void drain_start(struct drain *d)
+{
+    int ends[2], least = 1;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof least), 0);
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    fflush(stdout);
+    d->kept = dup(STDOUT_FILENO);
+    d->from = ends[0];
+    atomic_init(&d->open, false);
+    atomic_init(&d->pushed, 0);
+    assert_true(d->kept >= 0);
+    assert_int_equal(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
+    close(ends[1]);
+    assert_int_equal(pthread_create(&d->thread, NULL, drain_run, d), 0);
+}
+
+static void drain_end(struct drain *d)
+{
+    assert_int_equal(dup2(d->kept, STDOUT_FILENO), STDOUT_FILENO);
+    close(d->kept);
+    assert_int_equal(pthread_join(d->thread, NULL), 0);
+}
+
+static void survives_short_writes(void **state)
+{
+    (void)state;
+    struct drain d;
+    struct writer *w;
+    struct err e = {0};
+    uint8_t noise[60000];
+    uint64_t seed = 11;
+    drain_start(&d);
+    atomic_store(&d.open, true);
+    int rc = writer_open(&w, "-", &origin, &e);
+    for (int i = 0; rc == TA_OK && i < 40; i++) {
+        for (size_t k = 0; k < sizeof noise; k++)
+            noise[k] = (uint8_t)(scratch_random(&seed) >> 32);
+        rc = writer_packet(w, packet_time(i), noise, sizeof noise, sizeof noise, &e);
+    }
+    if (rc == TA_OK)
+        rc = writer_close(w, &e);
+    drain_end(&d);
+    if (rc != TA_OK)
+        fail_msg("%s", e.msg);
+    assert_int_equal(verified(scratch_file).packets, 40);
+}
+
+/* G8: while the writer's thread cannot go on, first members are no longer compressed, and only then
+ * the caller waits. Both are counted. */
+static void stores_before_it_waits(void **state)
+{
+    (void)state;
+    struct drain d;
+    struct writer *w;
+    struct err e = {0};
+    uint8_t *p = mem_zalloc(LIMIT_PACKET_BYTES);
+    for (int stuck = 0; stuck < 2; stuck++) {
+        int n = stuck ? FULL + 64 : FULL - 8, rc = TA_OK;
+        drain_start(&d);
+        rc = writer_open(&w, "-", &origin, &e);
+        for (int i = 0; rc == TA_OK && i < n; i++) {
+            rc = writer_packet(w, packet_time(i), p, LIMIT_PACKET_BYTES, LIMIT_PACKET_BYTES, &e);
+            atomic_fetch_add(&d.pushed, 1);
+        }
+        atomic_store(&d.open, true);
+        if (rc == TA_OK)
+            rc = writer_close(w, &e);
+        drain_end(&d);
+        assert_int_equal(rc, TA_OK);
+        assert_int_equal(verified(scratch_file).packets, n);
+        assert_in_range(closing_count("stored"), 20, 60);
+        assert_in_range(closing_count("waits"), stuck ? 1 : 0, stuck ? 64 : 0);
+    }
+    free(p);
+}
+
+#if defined(__linux__)
+/* --- clocks and syncs of our own: these stand in for the system's -------------------------------
+ */
+
+static atomic_llong real_shift_ns;
+static atomic_int syncs, sync_errno;
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+    int rc = (int)syscall(SYS_clock_gettime, id, ts);
+    if (rc == 0 && id == CLOCK_REALTIME) {
+        long long ns = (long long)ts->tv_sec * NS_PER_S + ts->tv_nsec + atomic_load(&real_shift_ns);
+        ts->tv_sec = (time_t)(ns / NS_PER_S);
+        ts->tv_nsec = (long)(ns % NS_PER_S);
+    }
+    return rc;
+}
+
+int fdatasync(int fd)
+{
+    (void)fd;
+    atomic_fetch_add(&syncs, 1);
+    errno = atomic_load(&sync_errno);
+    return errno == 0 ? 0 : -1;
+}
+
+struct clocks {
+    struct clock_pair pairs[64];
+    size_t n, steps; /* blocks of two pairs */
+    size_t step_at;  /* the first pair of the last of those */
+};
+
+static void read_clocks(struct clocks *c)
+{
+    struct reader *r;
+    struct rec rec;
+    struct err e = {0};
+    *c = (struct clocks){0};
+    assert_int_equal(reader_open(&r, scratch_file, &e), TA_OK);
+    while (reader_next(r, &rec, &e) == 1) {
+        if (rec.kind != REC_CUSTOM || !is_kind(&rec, "clock"))
+            continue;
+        struct json *v = json_parse(rec.json.p, rec.json.n, &e);
+        const struct json *pairs = json_get(v, "pairs");
+        if (json_count(pairs) == 2) {
+            c->steps++;
+            c->step_at = c->n;
+        }
+        for (const struct json *p = json_first(pairs); p != NULL; p = json_next(p)) {
+            struct clock_pair *pair = &c->pairs[c->n++];
+            assert_true(c->n < 64);
+            assert_true(json_ns(p, "real_ns", &pair->real_ns) &&
+                        json_ns(p, "mono_ns", &pair->mono_ns) &&
+                        json_ns(p, "width_ns", &pair->width_ns));
+        }
+        json_free(v);
+    }
+    reader_close(r);
+}
+
+/* The clock is set while a trace is written: the next tick writes the pair of the tick before and
+ * its own, so the step is between two ticks. */
+static void places_a_step_of_the_clock(void **state)
+{
+    (void)state;
+    static const int64_t steps[] = {INT64_C(3600) * NS_PER_S, -5 * NS_PER_MS};
+    struct writer *w;
+    struct err e = {0};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct clocks c;
+        atomic_store(&real_shift_ns, 0);
+        assert_int_equal(writer_open(&w, scratch_file, &origin, &e), TA_OK);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(writer_tick(w, &e), TA_OK);
+        int64_t before = clock_mono_ns();
+        assert_int_equal(writer_tick(w, &e), TA_OK);
+        atomic_store(&real_shift_ns, steps[i]);
+        assert_int_equal(writer_tick(w, &e), TA_OK);
+        int64_t after = clock_mono_ns();
+        assert_int_equal(writer_close(w, &e), TA_OK);
+        read_clocks(&c);
+        assert_int_equal(c.steps, 1);
+        assert_int_equal(c.n, 4); /* at the start, the two, at the end */
+        const struct clock_pair *p = &c.pairs[c.step_at];
+        assert_true(p[0].mono_ns >= before && p[1].mono_ns <= after);
+        int64_t found = (p[1].real_ns - p[0].real_ns) - (p[1].mono_ns - p[0].mono_ns);
+        assert_in_range(found - steps[i] + NS_PER_MS, 0, 2 * NS_PER_MS);
+    }
+    /* One between the last tick and the end. */
+    struct clocks c;
+    assert_int_equal(writer_open(&w, scratch_file, &origin, &e), TA_OK);
+    atomic_store(&real_shift_ns, 0);
+    assert_int_equal(writer_close(w, &e), TA_OK);
+    read_clocks(&c);
+    assert_int_equal(c.steps, 1);
+}
+
+static void syncs_when_asked(void **state)
+{
+    (void)state;
+    struct writer *w;
+    struct err e = {0};
+    const uint8_t p[64] = {0};
+    atomic_store(&syncs, 0);
+    assert_int_equal(writer_open(&w, scratch_file, &origin, &e), TA_OK);
+    assert_int_equal(writer_packet(w, 1, p, sizeof p, sizeof p, &e), TA_OK);
+    assert_int_equal(writer_close(w, &e), TA_OK);
+    assert_int_equal(atomic_load(&syncs), 0);
+
+    assert_int_equal(writer_open(&w, scratch_file, &origin, &e), TA_OK);
+    assert_int_equal(writer_sync(w, &e), TA_OK);
+    assert_int_equal(writer_packet(w, 1, p, sizeof p, sizeof p, &e), TA_OK);
+    assert_int_equal(writer_close(w, &e), TA_OK);
+    assert_in_range(atomic_load(&syncs), 1, 3);
+    assert_int_equal(verified(scratch_file).packets, 1);
+
+    /* A disk that fails is an error; a file that cannot be synced, as a pipe, is none. */
+    static const int faults[][2] = {{EIO, TA_ESYS}, {EINVAL, TA_OK}};
+    for (size_t i = 0; i < 2; i++) {
+        atomic_store(&sync_errno, faults[i][0]);
+        assert_int_equal(writer_open(&w, scratch_file, &origin, &e), TA_OK);
+        assert_int_equal(writer_sync(w, &e), TA_OK);
+        assert_int_equal(writer_close(w, &e), faults[i][1]);
+        if (faults[i][1] != TA_OK)
+            assert_non_null(strstr(e.msg, strerror(EIO)));
+    }
+    atomic_store(&sync_errno, 0);
+}
+#endif
+
 /* A disk that fills: the error comes out, stays, and what was written before can be read. */
 static void survives_a_full_disk(void **state)
 {
@@ -393,6 +680,12 @@ int main(void)
         cmocka_unit_test(ticks_bring_it_to_the_disk),
         cmocka_unit_test(refuses_what_does_not_fit),
         cmocka_unit_test(survives_a_full_disk),
+        cmocka_unit_test(survives_short_writes),
+        cmocka_unit_test(stores_before_it_waits),
+#if defined(__linux__)
+        cmocka_unit_test(places_a_step_of_the_clock),
+        cmocka_unit_test(syncs_when_asked),
+#endif
         cmocka_unit_test(wireshark_agrees),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
