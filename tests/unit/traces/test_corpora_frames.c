@@ -19,7 +19,7 @@ static void need_corpora(void)
 
 static const char *in_corpora(const char *file)
 {
-    static char path[1024];
+    static char path[4096];
     snprintf(path, sizeof path, "%s/%s", corpora, file);
     return path;
 }
@@ -125,7 +125,7 @@ static size_t columns(char *line, char *out[], size_t max)
 static void test_counts(void **state)
 {
     (void)state;
-    char line[2000], *cell[7];
+    char line[2000], *cell[7] = {0};
     unsigned files = 0;
     need_corpora();
     FILE *f = fopen(in_corpora("EXPECTED-tshark.tsv"), "r");

@@ -201,7 +201,7 @@ static void test_objects(void **state)
         print_message("SKIPPED: TOKAUDIT_CORPORA is not set, no body of a capture was compared\n");
         skip();
     }
-    char path[600], line[1000], file[200] = "";
+    char path[600], line[1000], file[1000] = "";
     snprintf(path, sizeof path, "%s/EXPECTED-objects.tsv", folder);
     FILE *in = fopen(path, "r");
     assert_non_null(in);
