@@ -29,7 +29,7 @@ uint8_t *buf_reserve(struct buf *b, size_t n);
 void buf_put(struct buf *b, const void *p, size_t n);
 void buf_puts(struct buf *b, const char *text);
 void buf_printf(struct buf *b, const char *fmt, ...) TA_PRINTF(2, 3);
-void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap) TA_PRINTF(2, 0);
 
 /* The bytes with a NUL after them (not counted in n); valid until the next change. */
 const char *buf_text(struct buf *b);

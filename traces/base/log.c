@@ -53,6 +53,9 @@ void log_live(const char *fmt, ...)
 }
 
 static void say(enum log_level level, const char *what, const char *fmt, va_list ap)
+    TA_PRINTF(3, 0);
+
+static void say(enum log_level level, const char *what, const char *fmt, va_list ap)
 {
     if (level > threshold)
         return;
