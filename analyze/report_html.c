@@ -84,8 +84,8 @@ static const char style[] =
     "@media (max-width:700px){dl{grid-template-columns:minmax(0,1fr)}}\n";
 
 static const char *const marks[] = {
-    [MARK_FAIL] = "<path d=\"M3 3L11 11M11 3L3 11\" stroke=\"currentColor\" stroke-width=\"2.4\" "
-                  "fill=\"none\"/>",
+    [MARK_FAIL] = ("<path d=\"M3 3L11 11M11 3L3 11\" stroke=\"currentColor\" stroke-width=\"2.4\" "
+                   "fill=\"none\"/>"),
     [MARK_WARN] = "<path d=\"M7 1.8L13 12.2H1Z\" fill=\"currentColor\"/>",
     [MARK_PASS] = "<circle cx=\"7\" cy=\"7\" r=\"5\" fill=\"currentColor\"/>",
     [MARK_INFO] = "<circle cx=\"7\" cy=\"7\" r=\"2.4\" fill=\"currentColor\"/>",
