@@ -75,8 +75,9 @@ static void feed(struct redact_stream *s, const uint8_t *p, size_t n, const stru
     const struct redact_filler f = {&recorder, fill_and_remember, j->filler.totals,
                                     j->filler.changed};
     for (size_t i = 0, end; i < n; i = end) {
+        bool was_lost = redact_http_lost(&s->http); /* a start line found ends among these bytes */
         end = redact_http_feed(&s->http, j->exchange, j->env, j->t_ns, p, i, n, &f);
-        s->lines.wary = redact_http_lost(&s->http);
+        s->lines.wary = was_lost || redact_http_lost(&s->http);
         redact_lines_feed(&s->lines, p, i, end, &f);
         if (s->http.ended)
             redact_lines_message(&s->lines);
