@@ -77,8 +77,7 @@ static const struct cli_option options[] = {
      "A decode rate needs this long between first and last output event; 50ms by default.", NULL},
     {"gate-share", 0, CLI_DOUBLE, "SHARE", AT(audit.gate_share),
      "A decode rate needs this share of the request's time between them; 0.05 by default.", NULL},
-    {"verbose", 'v', CLI_COUNT, NULL, AT(verbose), "Say more on standard error; -vv still more.",
-     NULL},
+    {"verbose", 'v', CLI_COUNT, NULL, AT(verbose), "Say more on standard error.", NULL},
     {.name = NULL},
 };
 
@@ -274,8 +273,7 @@ static int run(int argc, char **argv)
         cli_strings_free(&c.claims);
         return status;
     }
-    log_set_level(LOG_WARN + c.verbose > LOG_DEBUG ? LOG_DEBUG
-                                                   : (enum log_level)(LOG_WARN + c.verbose));
+    log_set_level(c.verbose == 0 ? LOG_WARN : LOG_INFO);
     status = check(&c, argc - first);
     struct audit a = {0};
     if (status == EXIT_DONE)

@@ -487,7 +487,7 @@ static int run(int argc, char **argv)
     status = read_operands(&config, argv, first, own);
     if (status != 0)
         return status;
-    log_set_level(config.verbose == 0 ? LOG_WARN : config.verbose == 1 ? LOG_INFO : LOG_DEBUG);
+    log_set_level(config.verbose == 0 ? LOG_WARN : LOG_INFO);
     signal(SIGPIPE, SIG_IGN); /* a reader of stdout that goes away is an error of the writer */
     char **command = own + 1 < argc ? argv + own + 1 : NULL;
     status = config.read.n > 0 ? import(&config, command != NULL) : capture(&config, command);

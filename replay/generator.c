@@ -82,11 +82,6 @@ void generator_free(struct generator *g)
     free(g);
 }
 
-uint64_t generator_started(const struct generator *g)
-{
-    return g->started;
-}
-
 uint64_t generator_finished(const struct generator *g)
 {
     return g->finished;

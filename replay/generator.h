@@ -34,7 +34,6 @@ void generator_start(struct generator *g, struct server_conn *c, const struct di
 /* The client of that reply has gone. user: server_conn_user, may be NULL. */
 void generator_drop(struct generator *g, void *user);
 
-uint64_t generator_started(const struct generator *g);
 uint64_t generator_finished(const struct generator *g);
 
 /* Ends the timer: nothing is made any more. The loop must turn once before it is closed. */

@@ -61,11 +61,6 @@ static struct slice field_value(const struct http_field *fields, size_t n, const
     return (struct slice){NULL, 0};
 }
 
-struct slice exchange_request_field(const struct exchange *x, const char *name)
-{
-    return field_value(x->request_fields, x->n_request_fields, name);
-}
-
 struct slice exchange_response_field(const struct exchange *x, const char *name)
 {
     return field_value(x->response_fields, x->n_response_fields, name);

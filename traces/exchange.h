@@ -53,8 +53,7 @@ struct exchange {
     void *user; /* the consumer's */
 };
 
-/* The value of a request or response field; {NULL, 0} if absent. */
-struct slice exchange_request_field(const struct exchange *x, const char *name);
+/* The value of a response field; {NULL, 0} if absent. */
 struct slice exchange_response_field(const struct exchange *x, const char *name);
 
 struct exchange_sink {

@@ -518,12 +518,6 @@ bool gz_is_gzip(const struct gz_source *g)
     return g->gzip;
 }
 
-struct slice gz_first_bytes(const struct gz_source *g)
-{
-    size_t n = g->in.n < FIRST_BYTES ? g->in.n : FIRST_BYTES;
-    return (struct slice){(const char *)g->in.p, n};
-}
-
 void gz_close(struct gz_source *g)
 {
     if (g == NULL)

@@ -59,9 +59,6 @@ int gz_open(struct gz_source **out, const char *path, struct gz_resume resume,
 
 bool gz_is_gzip(const struct gz_source *g);
 
-/* The first bytes of the file itself, up to 64, without using them up. */
-struct slice gz_first_bytes(const struct gz_source *g);
-
 /* 1 and *out; 0 at the end; negative if the disk fails. */
 int gz_next(struct gz_source *g, struct gz_piece *out, struct err *e) TA_NODISCARD;
 

@@ -85,8 +85,3 @@ void log_info(const char *fmt, ...)
 {
     SAY(LOG_INFO, "");
 }
-
-void log_debug(const char *fmt, ...)
-{
-    SAY(LOG_DEBUG, "debug: ");
-}

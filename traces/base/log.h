@@ -7,13 +7,12 @@
 
 #include "traces/base/err.h"
 
-enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO };
 
-void log_set_level(enum log_level level); /* default LOG_WARN; each -v is one more */
+void log_set_level(enum log_level level); /* default LOG_WARN; -v: LOG_INFO */
 void log_error(const char *fmt, ...) TA_PRINTF(1, 2);
 void log_warn(const char *fmt, ...) TA_PRINTF(1, 2);
 void log_info(const char *fmt, ...) TA_PRINTF(1, 2);
-void log_debug(const char *fmt, ...) TA_PRINTF(1, 2);
 
 /* Is stderr a terminal on which a line may be redrawn? (TERM=dumb is not.) */
 bool log_is_live(void);
