@@ -16,7 +16,9 @@ static const char *text_of(const struct json *v, const char *name, struct arena 
 static void read_manifest(struct blocks *b, const struct json *v, struct trace_info *t,
                           struct arena *a)
 {
-    (void)b;
+    rotation_read(v, &b->part);
+    t->closed = false;
+    t->next = NULL;
     t->vantage = text_of(v, "vantage", a);
     t->host = text_of(v, "host", a);
     t->label = text_of(v, "label", a);
@@ -74,9 +76,8 @@ static void read_closing(struct blocks *b, const struct json *v, struct trace_in
                          struct arena *a)
 {
     (void)b;
-    (void)v;
-    (void)a;
     t->closed = true;
+    t->next = text_of(v, "next", a);
 }
 
 /* Sums a member over the sampled processes of the server; -1 if none has it. */

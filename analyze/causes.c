@@ -332,7 +332,7 @@ static void try_row(const struct row *row, const struct question *q, struct clai
 static void try_powers(const struct question *q, struct claim *c)
 {
     static const double powers[] = {1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9};
-    const struct definition *d = &definitions[q->name->definitions[0]];
+    const struct definition *d = q->definitions[0];
     struct estimates all = {0};
     struct estimate e;
     enum dimension dim = q->name->dimension;

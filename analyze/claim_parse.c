@@ -368,6 +368,37 @@ static double half_unit(struct number n)
     return 0.5 * pow(10, last);
 }
 
+bool claim_number(struct slice text, double *v, double *half)
+{
+    struct number n;
+    if (!scan_number(text, &n) || n.used != text.n || !(fabs(n.v) <= MOST_CLAIMED))
+        return false;
+    *v = n.v;
+    *half = half_unit(n);
+    return true;
+}
+
+struct claim *claims_add_figure(struct audit *a, const struct claim_figure *f)
+{
+    const struct claim_name *name = claim_name_find(f->metric);
+    struct claim c = {.text = f->text,
+                      .tool = f->tool,
+                      .file = f->file,
+                      .basis = f->basis,
+                      .metric = name->name,
+                      .stat = f->stat,
+                      .request = f->request,
+                      .claimed = f->claimed,
+                      .claimed_text = f->claimed_text,
+                      .claimed_interval = f->interval,
+                      .unit = claim_unit(name->dimension),
+                      .recomputed = NAN,
+                      .interval = {NAN, NAN},
+                      .verdict = VERDICT_NOT_MEASURABLE};
+    VEC_PUSH(&a->claims, c);
+    return &a->claims.v[a->claims.n - 1];
+}
+
 static bool unit_scale(struct slice s, enum dimension dim, double *scale)
 {
     for (size_t i = 0; i < COUNT_OF(units); i++) {

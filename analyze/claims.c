@@ -11,8 +11,11 @@
 
 #include "analyze/causes.h"
 #include "analyze/steps.h"
+#include "analyze/tool.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
+
+#define STAMPED_LATE_S 0.02 /* a busy client is late by that much: no reason to accuse its tool */
 
 static void cite(struct claim *c, const struct request *r, uint64_t packet, bool response,
                  uint64_t offset, int64_t t_ns, const char *what)
@@ -67,15 +70,14 @@ static void cite_reading(const struct question *q, struct claim *c, const struct
         cite_run(c, s);
 }
 
-static const char *take_reading(const struct question *q, struct claim *c, int definition,
-                                const struct reading *r)
+static const char *take_reading(const struct question *q, struct claim *c,
+                                const struct definition *d, const struct reading *r)
 {
     char value[64], lo[64], hi[64];
     enum dimension dim = q->name->dimension;
     c->recomputed = r->estimate.value;
     c->interval = r->estimate.interval;
-    c->recomputed_as =
-        audit_printf(q->a, "%s%s", definitions[definition].name, reading_text(q->a, r));
+    c->recomputed_as = audit_printf(q->a, "%s%s", d->name, reading_text(q->a, r));
     claim_value_text(dim, c->recomputed, value);
     claim_value_text(dim, c->interval.lo, lo);
     claim_value_text(dim, c->interval.hi, hi);
@@ -306,7 +308,7 @@ static void set_verdict(struct claim *c, enum verdict v, const char *reason)
 static void judge_measured(const struct question *q, struct claim *c, const struct reading *r)
 {
     struct audit *a = q->a;
-    const char *figure = take_reading(q, c, q->name->definitions[0], r);
+    const char *figure = take_reading(q, c, q->definitions[0], r);
     const char *ratio = compared(a, c->claimed, c->recomputed);
     const char *never = c->causes.n == 0 ? impossible(q) : NULL;
     if (never != NULL) {
@@ -332,8 +334,8 @@ static void judge_bounded(const struct question *q, struct claim *c, const struc
 {
     struct audit *a = q->a;
     const struct scope *s = &q->sets.v[0].scopes.v[0];
-    const char *missing = definition_missing(&definitions[q->name->definitions[0]], s);
-    const char *figure = take_reading(q, c, q->name->bound, r);
+    const char *missing = definition_missing(q->definitions[0], s);
+    const char *figure = take_reading(q, c, &definitions[q->name->bound], r);
     bool slower = q->name->inverse ? interval_below(c->interval, q->claimed)
                                    : interval_below(q->claimed, c->interval);
     double fastest = 0;
@@ -360,8 +362,7 @@ static void judge_bounded(const struct question *q, struct claim *c, const struc
 /* Nothing to compare with. */
 static void judge_unknown(const struct question *q, struct claim *c)
 {
-    const char *missing =
-        definition_missing(&definitions[q->name->definitions[0]], &q->sets.v[0].scopes.v[0]);
+    const char *missing = definition_missing(q->definitions[0], &q->sets.v[0].scopes.v[0]);
     const char *never = impossible(q);
     if (never != NULL)
         set_verdict(c, VERDICT_IMPOSSIBLE,
@@ -370,11 +371,87 @@ static void judge_unknown(const struct question *q, struct claim *c)
         set_verdict(c, VERDICT_NOT_MEASURABLE, missing);
 }
 
+/* A tool's own formula is tried instead of what the name stands for. A decode rate keeps its gates
+ * where the text was kept back: who divides by that burst has no rate, whatever the formula. */
+static void choose_definitions(struct question *q)
+{
+    const struct tool_formula *f = q->basis != NULL ? q->basis->formula : NULL;
+    for (size_t i = 0; i < 3; i++)
+        q->definitions[i] =
+            q->name->definitions[i] != NO_DEFINITION ? &definitions[q->name->definitions[i]] : NULL;
+    if (f == NULL || f->d.name == NULL)
+        return;
+    q->own = f->d;
+    q->definitions[0] = &q->own;
+    q->definitions[1] = NULL;
+    if ((q->name->subject == SUBJECT_DECODE || q->name->subject == SUBJECT_PER_TOKEN) &&
+        collected(q))
+        q->own.gate = M_TPOT;
+}
+
+/* What a tool counts with may not be on the wire: then a claim is only refuted where it is off by
+ * more than that can explain, or where the wire shows another cause. */
+static const char *beyond_doubt(const struct question *q, const struct claim *c,
+                                const struct reading *r)
+{
+    const struct tool_formula *f = q->basis != NULL ? q->basis->formula : NULL;
+    double later = q->claimed.lo - r->estimate.interval.hi;
+    bool from_t0 = q->name->subject == SUBJECT_TTFT || q->name->subject == SUBJECT_LATENCY;
+    char text[64];
+    if (f != NULL && from_t0 && later > 0 && later <= STAMPED_LATE_S &&
+        (c->causes.n == 0 || !c->causes.v[0].by_sign))
+        return audit_printf(q->a,
+                            "the claim is beyond that by %s, which a client explains that was kept "
+                            "from its clock so long (--vantage)",
+                            claim_value_text(DIM_TIME, later, text));
+    if (f == NULL || f->slack <= 1 || (c->causes.n > 0 && c->causes.v[0].by_sign) ||
+        q->claimed.hi * f->slack < r->estimate.interval.lo ||
+        q->claimed.lo > r->estimate.interval.hi * f->slack)
+        return NULL;
+    return f->weak;
+}
+
+static void judge_scoped(struct question *q, struct claim *c)
+{
+    struct reading r;
+    const struct definition *met = NULL;
+    for (size_t i = 0; i < 3 && met == NULL && q->definitions[i] != NULL; i++) {
+        if (question_meets(q, q->definitions[i], &r))
+            met = q->definitions[i];
+    }
+    bool bound = false, known = met != NULL;
+    if (known) {
+        set_verdict(c, VERDICT_CONFIRMED, take_reading(q, c, met, &r));
+    } else {
+        causes_find(q, c);
+        known = question_figure(q, q->definitions[0], &r);
+        bound = !known && question_recomputed(q, q->name->bound, &r);
+        const char *doubt = known ? beyond_doubt(q, c, &r) : NULL;
+        if (doubt != NULL)
+            set_verdict(
+                c, VERDICT_NOT_MEASURABLE,
+                audit_printf(q->a, "%s; %s", take_reading(q, c, q->definitions[0], &r), doubt));
+        else if (known)
+            judge_measured(q, c, &r);
+        else if (bound)
+            judge_bounded(q, c, &r);
+        else
+            judge_unknown(q, c);
+    }
+    if (known || bound || q->one)
+        cite_reading(q, c, known || bound ? &r : NULL);
+    if (q->basis != NULL && q->basis->which != NULL)
+        c->reason = audit_printf(q->a, "%s; of %s", c->reason, q->basis->which);
+}
+
 static void judge(struct audit *a, const struct audit_options *o, struct claim *c,
                   const double *bounds)
 {
-    struct question q = {
-        .a = a, .o = o, .name = claim_name_find(c->metric), .one = c->request != 0};
+    struct question q = {.a = a,
+                         .o = o,
+                         .name = claim_name_find(c->metric),
+                         .basis = c->basis,
+                         .one = c->request != 0};
     for (int i = 0; i < STATS; i++) {
         if (strcmp(stat_names[i], c->stat) == 0)
             q.stat = (enum stat)i;
@@ -384,34 +461,15 @@ static void judge(struct audit *a, const struct audit_options *o, struct claim *
     c->recomputed = NAN;
     c->interval = interval_unknown();
     c->causes.n = c->evidence.n = 0;
-    if (!question_scopes(&q, c, bounds)) {
-        c->verdict = VERDICT_NOT_MEASURABLE;
-        question_done(&q);
-        return;
+    c->verdict = VERDICT_NOT_MEASURABLE;
+    if (a->traces.n == 0)
+        c->reason = "there is no trace to hold it against";
+    else if (c->basis != NULL && c->basis->unscoped != NULL)
+        c->reason = c->basis->unscoped;
+    else if (question_scopes(&q, c, bounds)) {
+        choose_definitions(&q);
+        judge_scoped(&q, c);
     }
-    struct reading r;
-    int met = NO_DEFINITION;
-    for (size_t i = 0; i < 3 && met == NO_DEFINITION && q.name->definitions[i] != NO_DEFINITION;
-         i++) {
-        if (question_meets(&q, &definitions[q.name->definitions[i]], &r))
-            met = q.name->definitions[i];
-    }
-    bool bound = false, known = met != NO_DEFINITION;
-    if (known) {
-        set_verdict(c, VERDICT_CONFIRMED, take_reading(&q, c, met, &r));
-    } else {
-        causes_find(&q, c);
-        known = question_recomputed(&q, q.name->definitions[0], &r);
-        bound = !known && question_recomputed(&q, q.name->bound, &r);
-        if (known)
-            judge_measured(&q, c, &r);
-        else if (bound)
-            judge_bounded(&q, c, &r);
-        else
-            judge_unknown(&q, c);
-    }
-    if (known || bound || q.one)
-        cite_reading(&q, c, known || bound ? &r : NULL);
     question_done(&q);
 }
 

@@ -11,6 +11,7 @@
 #include "analyze/formulas.h"
 #include "analyze/model.h"
 #include "traces/base/err.h"
+#include "traces/base/span.h"
 
 enum dimension {
     DIM_TOKEN_RATE,
@@ -47,6 +48,41 @@ struct claim_name {
     int definitions[3]; /* enum definition_id; the first is shown. NO_DEFINITION: no more */
     int bound; /* what bounds it from one side where its gates withhold it, or NO_DEFINITION */
 };
+
+struct tool;
+struct tool_formula;
+
+/* What a claim of a tool rests on; lives as long as the audit. */
+struct claim_basis {
+    const struct tool_formula *formula; /* by which the tool takes it; NULL: as the name says */
+    const size_t *requests;             /* that it is about, by t0; NULL: not told */
+    size_t n;
+    const char *which;    /* how they were found, in words; NULL: they are all there are */
+    const char *unscoped; /* why it is not known which requests it is about; NULL: it is */
+    bool step_quantiles;  /* quantiles are order statistics, not interpolated */
+};
+
+/* The basis of a tool's figure of that name; NULL where the tool has no formula of its own. */
+const struct claim_basis *claim_basis_of(struct audit *a, const struct tool *tool,
+                                         const char *metric);
+
+/* A figure of a file. Texts live as long as a. */
+struct claim_figure {
+    const char *text, *tool, *file;
+    const char *metric, *stat; /* of claim_name_find; of stat_names */
+    const char *claimed_text;
+    double claimed;           /* in the base unit */
+    struct interval interval; /* of the printed digits */
+    size_t request;           /* 0: of the run */
+    const struct claim_basis *basis;
+};
+
+/* Appends it; the claim is in a->claims until the next is added. */
+struct claim *claims_add_figure(struct audit *a, const struct claim_figure *f);
+
+/* A number as it is printed, and half a unit of its last digit that counts; false for NaN, the
+ * infinities and what is none. */
+bool claim_number(struct slice text, double *v, double *half);
 
 const struct claim_name *claim_name_find(const char *name); /* NULL: none */
 

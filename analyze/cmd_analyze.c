@@ -12,14 +12,20 @@
 #include <unistd.h>
 
 #include "analyze/claims.h"
+#include "analyze/claims_file.h"
+#include "analyze/contradictions.h"
+#include "analyze/fidelity.h"
 #include "analyze/findings.h"
 #include "analyze/load.h"
 #include "analyze/metrics.h"
 #include "analyze/model.h"
+#include "analyze/peers.h"
+#include "analyze/recount.h"
 #include "analyze/report_html.h"
 #include "analyze/report_json.h"
 #include "analyze/report_text.h"
 #include "analyze/runs.h"
+#include "analyze/slo.h"
 #include "traces/base/log.h"
 #include "traces/base/mem.h"
 
@@ -29,8 +35,11 @@ enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_EN
 
 struct config {
     struct audit_options audit;
-    struct cli_strings claims;
-    const char *fail_on, *format, *output, *report;
+    struct cli_strings claims, claims_files;
+    struct cli_strings tokenizers;
+    const char *tokenizer_pattern;
+    const char *fail_on, *format, *output, *report, *dialect;
+    const char *slo, *percentile, *as, *claims_format;
     bool requests;
     int verbose;
 };
@@ -40,6 +49,14 @@ struct config {
 static const struct cli_option options[] = {
     {"claim", 'c', CLI_STRINGS, "CLAIM", AT(claims),
      "A published figure to hold against the bytes: NAME[.STAT][@REQUEST]=VALUE[UNIT].", NULL},
+    {"claims", 0, CLI_STRINGS, "FILE", AT(claims_files),
+     "A result file of another tool, or claims as JSON, JSON lines or CSV; '-' is standard input. "
+     "Without a trace it is held against itself.",
+     NULL},
+    {"claims-format", 0, CLI_CHOICE, "NAME", AT(claims_format),
+     "What the files of --claims are; by default told by their content.",
+     "own|vllm|sglang|aiperf|aiperf-requests|genai-perf|genai-perf-requests|guidellm|"
+     "llama-benchy|llmperf|llmperf-requests|inference-perf|inference-perf-requests"},
     {"claim-trace", 0, CLI_INT, "N", AT(audit.claim_trace),
      "Claims are about the N-th trace given, the others are there to compare; by default about "
      "all.",
@@ -61,6 +78,34 @@ static const struct cli_option options[] = {
      "text|json"},
     {"output", 'o', CLI_STRING, "FILE", AT(output), "Write to FILE; standard output by default.",
      NULL},
+    {"dialect", 0, CLI_CHOICE, "NAME", AT(dialect),
+     "Read every POST as this API; by default each by its path and the shape of its body, else by "
+     "the shape of the reply.",
+     "openai-chat|openai-completions|openai-responses|anthropic-messages|ollama-chat|"
+     "ollama-generate|llama-completion|tgi|sglang-generate|"
+     "lmstudio-chat"},
+    {"as", 0, CLI_CHOICE, "TOOL", AT(as),
+     "Also print what that tool would have printed for this run, by its own definitions and under "
+     "its own names; all: side by side.",
+     "vllm|sglang|aiperf|guidellm|llama-benchy|inference-perf|llmperf|genai-perf|all"},
+    {"slo", 0, CLI_STRING, "LIMITS", AT(slo),
+     "What makes a request good, as in ttft=500ms,tpot=50ms,e2el=10s: gives goodput, and the share "
+     "of all attempts.",
+     NULL},
+    {"percentile-method", 0, CLI_CHOICE, "METHOD", AT(percentile),
+     "linear (numpy's, by default), nearest (rank), loadgen (index floor(n p)), or weighted (a "
+     "step; figures per token by their tokens).",
+     "linear|nearest|loadgen|weighted"},
+    {"warmup", 0, CLI_INT, "N", AT(audit.warmup),
+     "Without a ledger, leave the first N requests of each run out as warm-up; 0 by default.", NULL},
+    {"tokenizer", 0, CLI_STRINGS, "[MODEL=]FILE", AT(tokenizers),
+     "Count the text of each reply again with the model's own tokenizer.json (BPE) or .tiktoken; "
+     "MODEL=: only where the request asks for that model. Shown beside what was stated.",
+     NULL},
+    {"tokenizer-pattern", 0, CLI_STRING, "NAME", AT(tokenizer_pattern),
+     "How a .tiktoken splits words: cl100k_base, o200k_base, o200k_harmony, p50k_base, r50k_base, "
+     "qwen, qwen3_5, qwen3_6 or a regular expression; by default by the file's name.",
+     NULL},
     {"requests", 'r', CLI_FLAG, NULL, AT(requests), "List each request in the text.", NULL},
     {"run-gap", 0, CLI_DURATION, "DURATION", AT(audit.run_gap_ns),
      "Without a ledger, a silence this long starts a new run; by default a trace is one run.",
@@ -77,6 +122,30 @@ static const struct cli_option options[] = {
      "A decode rate needs this long between first and last output event; 50ms by default.", NULL},
     {"gate-share", 0, CLI_DOUBLE, "SHARE", AT(audit.gate_share),
      "A decode rate needs this share of the request's time between them; 0.05 by default.", NULL},
+    {"stall-factor", 0, CLI_DOUBLE, "X", AT(audit.stall_factor),
+     "A stall is a gap of more than X medians of its stream; 5 by default.", NULL},
+    {"stall-correlation", 0, CLI_DOUBLE, "R", AT(audit.stall_correlation),
+     "Stalls come in cycles if the excess time has this correlation with itself a period later; 0.3 "
+     "by default.",
+     NULL},
+    {"stall-score", 0, CLI_DOUBLE, "X", AT(audit.stall_score),
+     "And if m R^2 of their times on that period (Rayleigh) is at least X; 8.4 by default.", NULL},
+    {"stall-cycles", 0, CLI_INT, "N", AT(audit.stall_cycles),
+     "And if at least N periods were seen; 5 by default.", NULL},
+    {"prefill-exponent", 0, CLI_DOUBLE, "X", AT(audit.prefill_exponent),
+     "The time to first text is superlinear if it surely grows with a higher power of the prompt's "
+     "length; 1.3 by default.",
+     NULL},
+    {"serial-share", 0, CLI_DOUBLE, "SHARE", AT(audit.serial_share),
+     "A server queues if this share of requests waits for all before them; 0.8 by default.", NULL},
+    {"early-stop", 0, CLI_DOUBLE, "SHARE", AT(audit.early_share),
+     "An answer stopped early if it has less than this share of a max_tokens that others reach; 0.5 "
+     "by default.",
+     NULL},
+    {"cache-share", 0, CLI_DOUBLE, "SHARE", AT(audit.cache_share),
+     "Prompts were known if this share of their tokens was cached, or repeats are so much faster; "
+     "0.5 by default.",
+     NULL},
     {"verbose", 'v', CLI_COUNT, NULL, AT(verbose), "Say more on standard error.", NULL},
     {.name = NULL},
 };
@@ -93,9 +162,12 @@ const struct cli_command cmd_analyze = {
                    "differs, impossible or\n"
                    "not measurable, with frame numbers that Wireshark shows for the same file.\n\n"
                    "A trace is a .pcapng or .pcapng.gz, by tokaudit or by others; '-' reads "
-                   "standard input. Tokens\n"
-                   "are counted as the server stated them. What is encrypted (TLS) or HTTP/2 "
-                   "cannot be read.\n\n"
+                   "standard input. Files of a\n"
+                   "rotation (capture --rotate) that are named in their order are read as one "
+                   "trace. Tokens\n"
+                   "are counted as the server stated them, and beside that from the text where "
+                   "--tokenizer is given. What\n"
+                   "is encrypted (TLS) or HTTP/2 cannot be read.\n\n"
                    "A decode rate is withheld, with the reason, unless the output came in enough "
                    "events, reads and\n"
                    "tokens over enough time: see the gates.\n\n"
@@ -116,6 +188,7 @@ const struct cli_command cmd_analyze = {
     .examples = "  tokaudit analyze run.pcapng.gz\n"
                 "  tokaudit analyze run.pcapng.gz --claim rate=14000tok/s --claim ttft.p50=90ms\n"
                 "  tokaudit analyze single.pcapng.gz double.pcapng.gz --report out\n"
+                "  tokaudit analyze run.pcapng.gz --tokenizer tokenizer.json\n"
                 "  tokaudit analyze *.pcapng.gz --format json -o all.json\n",
     .run = run,
 };
@@ -130,9 +203,10 @@ static int check(const struct config *c, int operands)
 {
     struct err e;
     const struct audit_options *o = &c->audit;
-    if (operands == 0)
+    if (operands == 0 && c->claims_files.n == 0)
         err_set(&e, TA_EUSAGE,
-                "analyze needs a trace, for example: tokaudit analyze run.pcapng.gz");
+                "analyze needs a trace, for example: tokaudit analyze run.pcapng.gz; or a result "
+                "file to hold against itself: --claims FILE");
     else if (!(o->tolerance >= 0 && o->tolerance < 1))
         err_set(&e, TA_EUSAGE, "--tolerance: expected a share from 0 to below 1, found %g",
                 o->tolerance);
@@ -149,6 +223,19 @@ static int check(const struct config *c, int operands)
     return usage_error(&e);
 }
 
+/* Options that are words. */
+static int read_words(struct config *c)
+{
+    struct err e;
+    for (int m = PERCENTILE_LINEAR; c->percentile != NULL && m <= PERCENTILE_WEIGHTED; m++) {
+        if (strcmp(c->percentile, percentile_name((enum percentile_method)m)) == 0)
+            c->audit.percentile = (enum percentile_method)m;
+    }
+    if (c->slo != NULL && slo_parse(c->slo, &c->audit, &e) != TA_OK)
+        return usage_error(&e);
+    return EXIT_DONE;
+}
+
 static int add_claims(struct audit *a, const struct config *c)
 {
     for (size_t i = 0; i < c->claims.n; i++) {
@@ -159,19 +246,32 @@ static int add_claims(struct audit *a, const struct config *c)
     return EXIT_DONE;
 }
 
+/* One that cannot be read ends it: claims that are silently left out would pass. */
+static int read_claims(struct audit *a, const struct config *c, struct claim_files *files)
+{
+    for (size_t i = 0; i < c->claims_files.n; i++) {
+        struct err e;
+        if (claims_file_read(files, a, c->claims_files.v[i], c->claims_format, &e) != TA_OK) {
+            log_error("%s", e.msg);
+            return EXIT_INPUT;
+        }
+    }
+    return EXIT_DONE;
+}
+
 /* Those that cannot be used are named; one that can is enough. */
 static int load_all(struct audit *a, char **paths, int n)
 {
     int worst = EXIT_DONE;
-    for (int i = 0; i < n; i++) {
+    for (size_t i = 0, used; i < (size_t)n; i += used) {
         struct err e;
-        int rc = load_trace(a, paths[i], &e);
+        int rc = load_trace(a, paths + i, (size_t)n - i, &used, &e);
         if (rc < 0) {
             log_error("%s", e.msg);
             worst = rc == TA_ESYS ? EXIT_ENVIRONMENT : worst == EXIT_DONE ? EXIT_INPUT : worst;
         }
     }
-    return a->traces.n > 0 ? EXIT_DONE : worst;
+    return a->traces.n > 0 || n == 0 ? EXIT_DONE : worst;
 }
 
 /* The levels of --fail-on; findings and verdicts of that severity or worse count. */
@@ -246,22 +346,65 @@ static int write_reports(const struct audit *a, const struct config *c)
     return EXIT_DONE;
 }
 
-static int analyze(struct audit *a, const struct config *c, char **paths, int n)
+static void judge_claims(struct audit *a, const struct config *c, struct claim_files *files)
+{
+    claim_files_bind(files, a, &c->audit);
+    claims_judge(a, &c->audit);
+    contradictions_find(files, a);
+    claim_files_fold(files, a);
+}
+
+static int analyze(struct audit *a, const struct config *c, struct claim_files *files, char **paths,
+                   int n)
 {
     int status = add_claims(a, c);
+    if (status == EXIT_DONE)
+        status = read_claims(a, c, files);
     if (status == EXIT_DONE)
         status = load_all(a, paths, n);
     if (status != EXIT_DONE)
         return status;
+    if (c->audit.claim_trace > (int64_t)a->traces.n) {
+        struct err e;
+        err_set(&e, TA_EUSAGE,
+                "--claim-trace: expected one of the %zu traces that were read (parts of a rotation "
+                "are one, and what could not be used is none), found %" PRId64,
+                a->traces.n, c->audit.claim_trace);
+        return usage_error(&e);
+    }
     runs_find(a, &c->audit);
     metrics_request_all(a, &c->audit);
-    metrics_run_all(a);
-    claims_judge(a, &c->audit);
+    metrics_run_all(a, &c->audit);
+    fidelity_find(a);
+    judge_claims(a, c, files);
     findings_find(a, &c->audit);
+    struct peer_reports as = {0};
+    if (c->as != NULL) {
+        peers_report(a, peer_named(c->as), &as); /* none of them is called "all" */
+        a->as = &as;
+    }
     status = write_reports(a, c);
+    a->as = NULL;
+    peers_free(&as);
     if (status != EXIT_DONE)
         return status;
-    return status_of(a, c->fail_on != NULL ? c->fail_on : c->claims.n > 0 ? "fail" : "never");
+    return status_of(a, c->fail_on != NULL ? c->fail_on
+                        : c->claims.n + c->claims_files.n > 0 ? "fail"
+                                                              : "never");
+}
+
+/* One that is not counted with is only said: the rest of the analysis does not need it. */
+static int open_tokenizers(struct audit *a, const struct config *c)
+{
+    for (size_t i = 0; i < c->tokenizers.n; i++) {
+        struct err e;
+        if (recounter_add(a->recounter, c->tokenizers.v[i], c->tokenizer_pattern, &a->texts, &e) !=
+            TA_OK) {
+            log_error("%s", e.msg);
+            return EXIT_INPUT;
+        }
+    }
+    return EXIT_DONE;
 }
 
 static int run(int argc, char **argv)
@@ -271,14 +414,27 @@ static int run(int argc, char **argv)
     int first = cli_begin(&cmd_analyze, &c, argc, argv, &status);
     if (first < 0) {
         cli_strings_free(&c.claims);
+        cli_strings_free(&c.claims_files);
+        cli_strings_free(&c.tokenizers);
         return status;
     }
     log_set_level(c.verbose == 0 ? LOG_WARN : LOG_INFO);
     status = check(&c, argc - first);
-    struct audit a = {0};
     if (status == EXIT_DONE)
-        status = analyze(&a, &c, argv + first, argc - first);
+        status = read_words(&c);
+    struct audit a = {.forced = c.dialect != NULL ? dialect_named(c.dialect) : NULL};
+    struct recounter recounter = {.held = 0};
+    a.recounter = &recounter;
+    if (status == EXIT_DONE)
+        status = open_tokenizers(&a, &c);
+    struct claim_files files = {.rows = 0};
+    if (status == EXIT_DONE)
+        status = analyze(&a, &c, &files, argv + first, argc - first);
+    claim_files_free(&files);
     audit_free(&a);
+    recounter_done(&recounter);
     cli_strings_free(&c.claims);
+    cli_strings_free(&c.claims_files);
+    cli_strings_free(&c.tokenizers);
     return status;
 }

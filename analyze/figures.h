@@ -31,6 +31,9 @@ bool figure_phantom(struct figure *f, const struct audit *a);
 /* Rates of requests alone and together, a row a server. */
 bool figure_compare(struct figure *f, const struct audit *a);
 
+/* Of one trace with a ledger: when its requests left against when they should have. */
+bool figure_fidelity(struct figure *f, const struct audit *a, size_t trace);
+
 void figure_done(struct figure *f);
 
 /* The claim that figure_phantom shows and the request it is about, or NULL. */

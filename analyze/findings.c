@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "analyze/claims.h"
+#include "analyze/finder.h"
+#include "analyze/findings_server.h"
 #include "analyze/formulas.h"
 #include "analyze/metrics.h"
 #include "analyze/stat.h"
@@ -14,57 +16,9 @@
 #include "traces/base/units.h"
 #include "traces/link.h"
 
-#define CITED_MOST 8            /* requests that one finding cites; its text counts all */
 #define PIECE_TOKENS 8          /* tokens an event, from which … */
 #define PIECE_SHARE 0.5         /* … an event with more than this of the text is no stream */
 #define QUEUED_SLACK_NS 5000000 /* that early a queued answer may begin */
-
-struct finder {
-    struct audit *a;
-    const struct audit_options *o;
-    size_t trace; /* index */
-    const double *rate_bounds;
-};
-
-static struct finding *add(struct finder *f, const char *id, enum severity severity,
-                           const char *title, const char *detail)
-{
-    VEC_PUSH(&f->a->findings, ((struct finding){.id = id,
-                                                .title = title,
-                                                .detail = detail,
-                                                .severity = severity,
-                                                .trace = f->trace + 1}));
-    return &f->a->findings.v[f->a->findings.n - 1];
-}
-
-static void affects(struct finding *x, const char *metric, double percent)
-{
-    VEC_PUSH(&x->effects, ((struct effect){metric, percent}));
-}
-
-static void cite(struct finding *x, const struct request *r, uint64_t packet, bool response,
-                 uint64_t offset, int64_t t_ns, const char *what)
-{
-    if (t_ns >= 0 && packet > 0)
-        VEC_PUSH(&x->evidence,
-                 ((struct evidence){r->trace, packet, r->conn, response, offset, t_ns, what}));
-}
-
-static void cite_start(struct finding *x, const struct request *r)
-{
-    cite(x, r, r->t0_packet, false, r->t0_offset, r->t0, "first byte of the request");
-}
-
-/* First and last of the text. */
-static void cite_text(struct finding *x, const struct request *r)
-{
-    size_t m = r->out.n;
-    if (m > 0)
-        cite(x, r, r->out.v[0].packet, true, r->o1_offset, r->out.v[0].t_ns, "first output event");
-    if (m > 1)
-        cite(x, r, r->out.v[m - 1].packet, true, r->om_offset, r->out.v[m - 1].t_ns,
-             "last output event");
-}
 
 /* --- the recording ---------------------------------------------------------------------------- */
 
@@ -72,24 +26,50 @@ static void find_damage(struct finder *f, const struct trace_info *t)
 {
     const struct reader_health *h = &t->health;
     if (h->truncated)
-        add(f, "trace.truncated", SEVERITY_WARN, "The trace ends in the middle",
-            h->note[0] != '\0' ? audit_printf(f->a, "%s. What comes before is used.", h->note)
-                               : "The file ends inside a record. What comes before is used.");
+        finder_add(f, "trace.truncated", SEVERITY_WARN, "The trace ends in the middle",
+                   h->note[0] != '\0'
+                       ? audit_printf(f->a, "%s. What comes before is used.", h->note)
+                       : "The file ends inside a record. What comes before is used.");
     else if (!t->closed && t->vantage != NULL)
-        add(f, "trace.unclosed", SEVERITY_WARN, "The recording was not ended in order",
+        finder_add(
+            f, "trace.unclosed", SEVERITY_WARN, "The recording was not ended in order",
             "The closing block is missing: the recorder was killed, or the file was cut between "
             "two records. Up to "
             "half a second may be missing at the end.");
     if (t->source_damage != NULL)
-        add(f, "trace.source-damaged", SEVERITY_WARN, "It was made of a capture that is not whole",
-            audit_printf(f->a, "%s.", t->source_damage));
+        finder_add(f, "trace.source-damaged", SEVERITY_WARN,
+                   "It was made of a capture that is not whole",
+                   audit_printf(f->a, "%s.", t->source_damage));
     if (h->damaged_members > 0 || h->bad_blocks > 0)
-        add(f, "trace.damaged", SEVERITY_WARN, "Parts of the trace are damaged",
-            audit_printf(f->a,
-                         "%" PRIu64
-                         " compressed parts failed their check and were left out, %" PRIu64
-                         " blocks could not be read. %s",
-                         h->damaged_members, h->bad_blocks, h->note));
+        finder_add(f, "trace.damaged", SEVERITY_WARN, "Parts of the trace are damaged",
+                   audit_printf(f->a,
+                                "%" PRIu64
+                                " compressed parts failed their check and were left out, %" PRIu64
+                                " blocks could not be read. %s",
+                                h->damaged_members, h->bad_blocks, h->note));
+}
+
+/* "it begins where A ends and goes on in B" */
+static void find_part(struct finder *f, const struct trace_info *t)
+{
+    bool late = t->part.seq > 1, more = t->next != NULL;
+    const char *which = t->files.n > 0 ? audit_printf(f->a, "parts %" PRIu64 " to %" PRIu64,
+                                                      t->part.seq, t->part.seq + t->files.n - 1)
+                                       : audit_printf(f->a, "part %" PRIu64, t->part.seq);
+    const char *before = t->part.after[0] != '\0' ? t->part.after : "the part before it";
+    if (!late && !more)
+        return;
+    finder_add(
+        f, "trace.part", SEVERITY_INFO, "The trace is a part of a rotation",
+        audit_printf(f->a,
+                     "It is %s: it %s%.255s%s%s%.255s. Requests that cross %s are "
+                     "incomplete in it. Name the parts together, in their order, and they are read "
+                     "as one trace.",
+                     which, late ? "begins where " : "", late ? before : "", late ? " ends" : "",
+                     late && more ? ", and goes on in "
+                     : more       ? "goes on in "
+                                  : "",
+                     more ? t->next : "", late && more ? "its edges" : "that edge"));
 }
 
 static bool counted(uint64_t n)
@@ -113,16 +93,16 @@ static void find_losses(struct finder *f, const struct trace_info *t)
     const char *id = dropped > 0       ? "capture.drops"
                      : n->tcp.gaps > 0 ? "capture.gaps"
                                        : "capture.snapped";
-    struct finding *x =
-        add(f, id, SEVERITY_WARN, "Bytes of the run were not recorded",
-            audit_printf(f->a,
-                         "%" PRIu64 " packets were dropped while recording, %" PRIu64
-                         " were cut short, and %" PRIu64 " gaps with %" PRIu64
-                         " bytes are in the connections; %zu of %zu requests are damaged "
-                         "and take part in no quantile.",
-                         dropped, n->snapped, n->tcp.gaps, n->tcp.gap_bytes, damaged, requests));
-    affects(x, "output_tps", NAN);
-    affects(x, "output_tokens", NAN);
+    struct finding *x = finder_add(
+        f, id, SEVERITY_WARN, "Bytes of the run were not recorded",
+        audit_printf(f->a,
+                     "%" PRIu64 " packets were dropped while recording, %" PRIu64
+                     " were cut short, and %" PRIu64 " gaps with %" PRIu64
+                     " bytes are in the connections; %zu of %zu requests are damaged "
+                     "and take part in no quantile.",
+                     dropped, n->snapped, n->tcp.gaps, n->tcp.gap_bytes, damaged, requests));
+    finder_affects(x, "output_tps", NAN);
+    finder_affects(x, "output_tokens", NAN);
 }
 
 static int64_t median_e2el(const struct finder *f)
@@ -152,14 +132,14 @@ static void find_clock(struct finder *f, const struct trace_info *t)
         in_flight += r->trace == f->trace && r->dialect != NULL && r->clock_stepped;
     }
     double percent = e2el > 0 ? 100 * fabs((double)t->clock_step_ns) / (double)e2el : NAN;
-    struct finding *x =
-        add(f, "trace.clock-step", SEVERITY_WARN, "The clock was set while recording",
-            audit_printf(f->a,
-                         "Time stamps jump by %s. %zu requests were in flight at such a moment, or "
-                         "may have been: their times are not given, nor is any figure of a run "
-                         "that goes across it.",
-                         units_duration(t->clock_step_ns, step), in_flight));
-    affects(x, "e2el", percent);
+    struct finding *x = finder_add(
+        f, "trace.clock-step", SEVERITY_WARN, "The clock was set while recording",
+        audit_printf(f->a,
+                     "Time stamps jump by %s. %zu requests were in flight at such a moment, or "
+                     "may have been: their times are not given, nor is any figure of a run "
+                     "that goes across it.",
+                     units_duration(t->clock_step_ns, step), in_flight));
+    finder_affects(x, "e2el", percent);
 }
 
 /* "IEEE 802.11 (105), 147" */
@@ -182,7 +162,8 @@ static void find_unread_packets(struct finder *f, const struct trace_info *t)
         struct buf links;
         buf_init(&links, 1024);
         link_list(&links, &t->totals);
-        add(f, "trace.unread-link", SEVERITY_WARN, "Packets of this link type are not read",
+        finder_add(
+            f, "trace.unread-link", SEVERITY_WARN, "Packets of this link type are not read",
             audit_printf(f->a,
                          "%" PRIu64 " of %" PRIu64 " packets are of link type %s, which is not "
                          "read here: what they carry takes part in no figure.",
@@ -190,18 +171,21 @@ static void find_unread_packets(struct finder *f, const struct trace_info *t)
         buf_done(&links);
     }
     if (t->totals.timeless > 0)
-        add(f, "trace.timeless", SEVERITY_WARN, "Packets have no time",
-            audit_printf(f->a,
-                         "%" PRIu64 " of %" PRIu64 " packets carry no time stamp and are left out.",
-                         t->totals.timeless, t->totals.packets));
+        finder_add(f, "trace.timeless", SEVERITY_WARN, "Packets have no time",
+                   audit_printf(f->a,
+                                "%" PRIu64 " of %" PRIu64
+                                " packets carry no time stamp and are left out.",
+                                t->totals.timeless, t->totals.packets));
     if (t->totals.twins > 0)
-        add(f, "trace.twins", SEVERITY_INFO, "Packets were seen at several interfaces",
-            audit_printf(f->a,
-                         "%" PRIu64 " of %" PRIu64 " packets had been seen at another interface "
-                         "less than a millisecond before. The first copy counts.",
-                         t->totals.twins, t->totals.packets));
+        finder_add(f, "trace.twins", SEVERITY_INFO, "Packets were seen at several interfaces",
+                   audit_printf(f->a,
+                                "%" PRIu64 " of %" PRIu64
+                                " packets had been seen at another interface "
+                                "less than a millisecond before. The first copy counts.",
+                                t->totals.twins, t->totals.packets));
     if (t->totals.fragments_lost > 0)
-        add(f, "trace.fragments", SEVERITY_WARN, "IP packets could not be put together",
+        finder_add(
+            f, "trace.fragments", SEVERITY_WARN, "IP packets could not be put together",
             audit_printf(f->a,
                          "Of %" PRIu64 " fragments of IP packets %" PRIu64
                          " stayed without the others, or were none: what they carry is missing.",
@@ -211,24 +195,50 @@ static void find_unread_packets(struct finder *f, const struct trace_info *t)
 static void find_unreadable(struct finder *f, const struct trace_info *t)
 {
     if (t->totals.tls_connections > 0)
-        add(f, "trace.tls", SEVERITY_INFO, "Encrypted connections cannot be read",
-            audit_printf(f->a,
-                         "%" PRIu64
-                         " connections speak TLS. Nothing in them takes part in any figure.",
-                         t->totals.tls_connections));
+        finder_add(f, "trace.tls", SEVERITY_INFO, "Encrypted connections cannot be read",
+                   audit_printf(f->a,
+                                "%" PRIu64
+                                " connections speak TLS. Nothing in them takes part in any figure.",
+                                t->totals.tls_connections));
     if (t->totals.http2_connections > 0)
-        add(f, "trace.http2", SEVERITY_INFO, "HTTP/2 connections cannot be read",
+        finder_add(
+            f, "trace.http2", SEVERITY_INFO, "HTTP/2 connections cannot be read",
             audit_printf(f->a,
                          "%" PRIu64
                          " connections speak HTTP/2. Nothing in them takes part in any figure.",
                          t->totals.http2_connections));
     if (t->totals.tcp.zero_windows > 0)
-        add(f, "client.zero-window", SEVERITY_WARN, "A receiver stopped reading",
-            audit_printf(f->a,
-                         "A receive window was closed %" PRIu64
-                         " times: the sender had to wait for the "
-                         "receiver, and gaps between events may be the client's.",
-                         t->totals.tcp.zero_windows));
+        finder_add(f, "client.zero-window", SEVERITY_WARN, "A receiver stopped reading",
+                   audit_printf(f->a,
+                                "A receive window was closed %" PRIu64
+                                " times: the sender had to wait for the "
+                                "receiver, and gaps between events may be the client's.",
+                                t->totals.tcp.zero_windows));
+}
+
+/* Neither path nor body says which API it is; the replies look like one. */
+static void find_guesses(struct finder *f)
+{
+    const struct request *first = NULL;
+    size_t n = 0, others = 0;
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace != f->trace || !r->guessed)
+            continue;
+        first = first == NULL ? r : first;
+        others += r->dialect != first->dialect;
+        n++;
+    }
+    if (n == 0)
+        return;
+    struct finding *x = finder_add(
+        f, "requests.api-guessed", SEVERITY_INFO, "The API was recognised by the replies alone",
+        audit_printf(f->a,
+                     "%zu requests went to paths of no API that is known here; their replies "
+                     "look like %s%s, and were read so. What they asked for is not known for "
+                     "sure. Say --dialect if it is another.",
+                     n, first->dialect->name, others > 0 ? " and others" : ""));
+    finder_cite_start(x, first);
 }
 
 /* --- failed requests -------------------------------------------------------------------------- */
@@ -254,7 +264,7 @@ static void cite_failures(struct finder *f, struct finding *x)
         const struct request *r = &f->a->requests.v[i];
         if (r->trace != f->trace || !is_failure(r))
             continue;
-        cite_start(x, r);
+        finder_cite_start(x, r);
         cited++;
     }
 }
@@ -274,9 +284,17 @@ static void find_failures(struct finder *f)
             status = r->status;
     }
     if (n[OUTCOME_OPEN] > 0)
-        add(f, "requests.open", SEVERITY_INFO, "Requests were still running when the trace ended",
-            audit_printf(f->a, "%zu of %zu requests have no end in this trace.", n[OUTCOME_OPEN],
-                         all));
+        finder_add(f, "requests.open", SEVERITY_INFO,
+                   "Requests were still running when the trace ended",
+                   audit_printf(f->a, "%zu of %zu requests have no end in this trace.",
+                                n[OUTCOME_OPEN], all));
+    if (n[OUTCOME_UNREADABLE] > 0)
+        finder_add(f, "requests.unreadable", SEVERITY_INFO, "Replies cannot be read",
+                   audit_printf(
+                       f->a,
+                       "%zu of %zu replies are compressed, and were overwritten or cannot be read "
+                       "here: what they say is in no figure.",
+                       n[OUTCOME_UNREADABLE], all));
     if (failed == 0)
         return;
     struct buf text;
@@ -290,10 +308,10 @@ static void find_failures(struct finder *f)
     if (status != 0)
         buf_printf(&text, " (the first is HTTP %d)", status);
     buf_puts(&text, ". They take part in no latency and no rate.");
-    struct finding *x = add(f, "requests.failed", SEVERITY_WARN, "Requests failed",
-                            audit_printf(f->a, "%s", buf_text(&text)));
+    struct finding *x = finder_add(f, "requests.failed", SEVERITY_WARN, "Requests failed",
+                                   audit_printf(f->a, "%s", buf_text(&text)));
     buf_done(&text);
-    affects(x, "failed", 100 * (double)failed / (double)all);
+    finder_affects(x, "failed", 100 * (double)failed / (double)all);
     cite_failures(f, x);
 }
 
@@ -388,12 +406,13 @@ static void find_stream_fault(struct finder *f, const struct scope *s, enum stre
                          claim_value_text(DIM_TOKEN_RATE, whole, made));
     }
     struct finding *x =
-        add(f, stream_faults[kind].id, SEVERITY_WARN, stream_faults[kind].title, detail);
-    affects(x, "output_tps_user", kind == STREAM_ONE_PIECE ? NAN : 100 * (burst / whole - 1));
-    affects(x, "tpot", kind == STREAM_ONE_PIECE ? NAN : 100 * (whole / burst - 1));
+        finder_add(f, stream_faults[kind].id, SEVERITY_WARN, stream_faults[kind].title, detail);
+    finder_affects(x, "output_tps_user",
+                   kind == STREAM_ONE_PIECE ? NAN : 100 * (burst / whole - 1));
+    finder_affects(x, "tpot", kind == STREAM_ONE_PIECE ? NAN : 100 * (whole / burst - 1));
     for (size_t i = 0; i < n && i < CITED_MOST; i++) {
-        cite_start(x, &f->a->requests.v[cited[i]]);
-        cite_text(x, &f->a->requests.v[cited[i]]);
+        finder_cite_start(x, &f->a->requests.v[cited[i]]);
+        finder_cite_text(x, &f->a->requests.v[cited[i]]);
     }
 }
 
@@ -464,18 +483,18 @@ static void find_queue(struct finder *f, size_t run)
         later += wait_ns(all.v[end - 1]) / fmax(1, wait_ns(all.v[i])) - 1;
     }
     if (serial * 2 > groups) {
-        struct finding *x =
-            add(f, "server.serial-queue", SEVERITY_INFO,
-                "Requests sent together were served one after the other",
-                audit_printf(f->a,
-                             "In %zu of %zu groups released together, each answer began only when "
-                             "the one before it had ended: concurrency buys nothing here, and "
-                             "the wait is in the time to first text.",
-                             serial, groups));
+        struct finding *x = finder_add(
+            f, "server.serial-queue", SEVERITY_INFO,
+            "Requests sent together were served one after the other",
+            audit_printf(f->a,
+                         "In %zu of %zu groups released together, each answer began only when "
+                         "the one before it had ended: concurrency buys nothing here, and "
+                         "the wait is in the time to first text.",
+                         serial, groups));
         x->run = run + 1;
-        affects(x, "ttft", 100 * later / (double)serial);
-        cite_text(x, all.v[cited]);
-        cite_text(x, all.v[cited + 1]);
+        finder_affects(x, "ttft", 100 * later / (double)serial);
+        finder_cite_text(x, all.v[cited]);
+        finder_cite_text(x, all.v[cited + 1]);
     }
     VEC_FREE(&all);
 }
@@ -488,15 +507,20 @@ void findings_find(struct audit *a, const struct audit_options *o)
     for (size_t i = 0; i < a->traces.n; i++) {
         struct finder f = {a, o, i, bounds};
         find_damage(&f, &a->traces.v[i]);
+        find_part(&f, &a->traces.v[i]);
         find_losses(&f, &a->traces.v[i]);
         find_clock(&f, &a->traces.v[i]);
         find_unread_packets(&f, &a->traces.v[i]);
         find_unreadable(&f, &a->traces.v[i]);
+        find_guesses(&f);
         find_failures(&f);
         find_streams(&f);
+        findings_server_trace(&f);
         for (size_t run = 0; run < a->runs.n; run++) {
-            if (a->runs.v[run].trace == i)
-                find_queue(&f, run);
+            if (a->runs.v[run].trace != i)
+                continue;
+            find_queue(&f, run);
+            findings_server(&f, run);
         }
     }
     free(bounds);

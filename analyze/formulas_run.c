@@ -270,10 +270,11 @@ static bool is_success(enum outcome o)
     return o == OUTCOME_SUCCESS;
 }
 
-/* Neither a success nor, by the bytes, a failure: still running at the end, or no finish stated. */
+/* Neither a success nor, by the bytes, a failure: still running at the end, no finish stated, or not
+ * readable. */
 static bool is_open(enum outcome o)
 {
-    return o == OUTCOME_OPEN || o == OUTCOME_NO_FINISH;
+    return o == OUTCOME_OPEN || o == OUTCOME_NO_FINISH || o == OUTCOME_UNREADABLE;
 }
 
 void formula_requests(const struct scope *s, struct estimates *out)

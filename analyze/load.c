@@ -8,9 +8,19 @@
 #include <string.h>
 
 #include "analyze/blocks.h"
+#include "analyze/saying.h"
 #include "analyze/steps.h"
+#include "traces/base/json.h"
 #include "traces/base/mem.h"
+#include "traces/base/text.h"
+#include "traces/custom.h"
 #include "traces/limits.h"
+
+/* Where the output events of a request under construction were gathered: for the next one. */
+struct room {
+    struct output_event *v;
+    size_t cap;
+};
 
 struct loader {
     struct audit *a;
@@ -19,6 +29,10 @@ struct loader {
     size_t first; /* index of the trace's first request in a->requests */
     struct buf scratch;
     size_t held; /* bytes of documents under construction */
+    VEC(struct room) rooms;
+    struct reader *reader; /* of the last of the paths that were used */
+    char *const *paths;
+    size_t n_paths, used;
     struct err *e;
 };
 
@@ -30,134 +44,46 @@ struct pending {
     bool document_cut;     /* over its cap */
     struct mark body_last; /* of the document's last byte so far */
     bool answered;         /* the response callback has run: the dialect is known */
-    bool finished, failed; /* a finish, an error was stated */
+    struct saying saying;
+    bool unknown;     /* no dialect claims it, but its reply may tell */
+    unsigned guesses; /* events by which none was recognised */
 };
 
-/* What one event, or one document, says. */
-struct said {
-    struct pending *p;
-    int64_t t_ns; /* when */
-    uint64_t text_bytes;
-    bool alive; /* something other than a ping */
-};
-
-/* Names and messages are for people: more of them than this is somebody's mischief. */
-enum { TEXT_KEPT_MAX = 4096 };
+/* Where the request does not tell the dialect, so many events may. */
+enum { GUESSES_MAX = 8 };
 
 /* Of all JSON documents that are being received at one time. */
 enum { HELD_MAX = 256 << 20 };
 
 static const char *keep(struct loader *l, struct slice s)
 {
-    if (s.p == NULL)
-        return NULL;
-    return arena_text(&l->a->texts, (struct slice){s.p, s.n < TEXT_KEPT_MAX ? s.n : TEXT_KEPT_MAX});
+    return saying_keep(&l->a->texts, s);
 }
 
-static const struct usage usage_none = {-1, -1, -1, -1};
-static const struct server_timings timings_none = {NAN, NAN, NAN, NAN, NAN};
+enum { ROOM_MAX = 1024 };
 
-static void pick_int(int64_t *to, int64_t v)
+static void take_room(struct loader *l, struct request *r)
 {
-    if (v >= 0)
-        *to = v;
+    if (l->rooms.n == 0)
+        return;
+    struct room room = l->rooms.v[--l->rooms.n];
+    r->out.v = room.v;
+    r->out.cap = room.cap;
 }
 
-static void pick_double(double *to, double v)
+/* The events move to a place of just their size. Cut to size where they grew, each request would
+ * leave a hole behind it in the heap, in all a fifth of what the events themselves take. */
+static void settle(struct loader *l, struct request *r)
 {
-    if (!isnan(v))
-        *to = v;
-}
-
-static void take_usage(struct usage *to, const struct usage *u)
-{
-    pick_int(&to->prompt, u->prompt);
-    pick_int(&to->completion, u->completion);
-    pick_int(&to->cached, u->cached);
-    pick_int(&to->reasoning, u->reasoning);
-}
-
-static void take_timings(struct server_timings *to, const struct server_timings *t)
-{
-    pick_double(&to->prompt_n, t->prompt_n);
-    pick_double(&to->prompt_ms, t->prompt_ms);
-    pick_double(&to->predicted_n, t->predicted_n);
-    pick_double(&to->predicted_ms, t->predicted_ms);
-    pick_double(&to->predicted_per_second, t->predicted_per_second);
-}
-
-static void take_error(struct pending *p, struct slice text)
-{
-    p->failed = true;
-    if (p->r.error == NULL)
-        p->r.error = keep(p->l, text);
-}
-
-static int take_delta(void *ctx, const struct delta *d)
-{
-    struct said *s = ctx;
-    struct pending *p = s->p;
-    s->alive |= d->kind != DELTA_PING;
-    switch (d->kind) {
-    case DELTA_TEXT:
-    case DELTA_REASONING:
-    case DELTA_TOOL:
-    case DELTA_REFUSAL:
-        s->text_bytes += d->text.n;
-        break;
-    case DELTA_USAGE:
-        take_usage(&p->r.usage, &d->usage);
-        p->r.usage_events++;
-        break;
-    case DELTA_TIMINGS:
-        take_timings(&p->r.timings, &d->timings);
-        break;
-    case DELTA_FINISH:
-        p->finished = true;
-        if (p->r.finish == NULL)
-            p->r.finish = keep(p->l, d->text);
-        break;
-    case DELTA_ERROR:
-        take_error(p, d->text);
-        break;
-    case DELTA_ROLE:
-        if (p->r.role_ns < 0)
-            p->r.role_ns = s->t_ns;
-        break;
-    case DELTA_DONE:
-        if (p->r.done_ns < 0)
-            p->r.done_ns = s->t_ns;
-        break;
-    case DELTA_PING:
-        p->r.pings++;
-        break;
-    case DELTA_EMPTY:
-        break;
+    struct room room = {r->out.v, r->out.cap};
+    size_t bytes = r->out.n * sizeof *r->out.v;
+    if (room.cap > ROOM_MAX) {
+        r->out.v = mem_resize(r->out.v, bytes);
+    } else if (room.cap > 0) {
+        r->out.v = r->out.n > 0 ? mem_dup(room.v, bytes) : NULL;
+        VEC_PUSH(&l->rooms, room);
     }
-    return TA_OK;
-}
-
-/* Marks of an event's last byte into the request, once it is known what it said. */
-static void take_event(struct said *s, struct mark last)
-{
-    struct request *r = &s->p->r;
-    if (s->alive && r->c1 < 0) {
-        r->c1 = last.t_ready;
-        r->c1_packet = last.rel;
-        r->c1_offset = last.off;
-    }
-    if (s->text_bytes > 0) {
-        uint32_t bytes = s->text_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)s->text_bytes;
-        int32_t stated = r->usage.completion > INT32_MAX ? INT32_MAX : (int32_t)r->usage.completion;
-        VEC_PUSH(&r->out, ((struct output_event){last.t_ready, last.rel, bytes, stated}));
-        r->text_bytes += s->text_bytes;
-        if (r->out.n == 1)
-            r->o1_offset = last.off;
-        r->om_offset = last.off;
-    }
-    /* n_1 is what was readable with o_1: the last count stated in the same read. */
-    if (r->out.n > 0 && r->out.v[0].packet == last.rel && r->usage.completion >= 0)
-        r->n1 = r->usage.completion;
+    r->out.cap = r->out.n;
 }
 
 static int on_request(void *ctx, struct exchange *x)
@@ -182,15 +108,46 @@ static int on_request(void *ctx, struct exchange *x)
         .z = -1,
         .t_end = -1,
         .role_ns = -1,
+        .answer_ns = -1,
+        .choice_ns = -1,
         .done_ns = -1,
         .n1 = -1,
+        .recounted = -1,
         .group = -1,
         .repeat = -1,
         .usage = usage_none,
         .timings = timings_none,
     };
+    take_room(l, &p->r);
+    p->saying = (struct saying){.r = &p->r, .texts = &l->a->texts};
     x->user = p;
     return TA_OK;
+}
+
+/* What it asks for, once it is known who speaks. */
+static void read_asked(struct pending *p, const struct exchange *x)
+{
+    struct loader *l = p->l;
+    struct slice body = {(const char *)x->request_body.p, x->request_body.n};
+    struct request *r = &p->r;
+    r->dialect->request(body, &l->a->texts, &r->asked);
+    if (dialect_streams(r->dialect, x->target, &r->asked))
+        r->asked.stream = 1;
+    r->model = keep(l, r->asked.model);
+    recount_begin(&p->saying.recount, l->a->recounter, r->asked.model);
+    if (x->request_complete)
+        r->body_sha256 = keep(l, slice_of(x->request_body_sha256));
+}
+
+/* Result files of some tools name requests by it. */
+static uint64_t sent_id(const struct exchange *x)
+{
+    for (size_t i = 0; i < x->n_request_fields; i++) {
+        const struct http_field *f = &x->request_fields[i];
+        if (text_same(f->name, "x-request-id") && f->value.n > 0)
+            return model_hash(f->value);
+    }
+    return 0;
 }
 
 /* The request as far as it is known by now, and who speaks it. */
@@ -202,14 +159,13 @@ static void read_request(struct pending *p, struct exchange *x)
     p->answered = true;
     r->method = keep(l, x->method);
     r->path = keep(l, x->target);
+    r->sent_id = sent_id(x);
     r->asked = (struct dialect_request){.stream = -1, .max_tokens = -1, .choices = 1};
     r->dialect = dialect_find(x->method, x->target, body);
-    if (r->dialect == NULL)
-        return;
-    r->dialect->request(body, &l->a->texts, &r->asked);
-    r->model = keep(l, r->asked.model);
-    if (x->request_complete)
-        r->body_sha256 = keep(l, slice_of(x->request_body_sha256));
+    if (l->a->forced != NULL && slice_is(x->method, "POST"))
+        r->dialect = l->a->forced;
+    if (r->dialect != NULL)
+        read_asked(p, x);
 }
 
 /* tokaudit's own simulated servers say so: "tokaudit-serve/0.1.0 (simulated; profile=ideal)". */
@@ -254,11 +210,16 @@ static int on_response(void *ctx, struct exchange *x)
     struct pending *p = x->user;
     read_request(p, x);
     read_server(p, x);
+    if (x->simple) /* bytes without a head: no response to a request of HTTP/1 */
+        return TA_OK;
     p->r.status = x->status;
     p->r.stream_reply = x->stream != STREAM_NONE;
     p->r.h = x->response_first.t_ready;
     p->r.h_packet = x->response_first.rel;
     p->r.head_end = x->response_head_last.t_ready;
+    p->unknown = p->r.dialect == NULL && slice_is(x->method, "POST") && x->status / 100 == 2;
+    if (p->r.dialect != NULL)
+        saying_fields(&p->saying, x);
     return TA_OK;
 }
 
@@ -271,11 +232,27 @@ static struct mark on_the_wire(const struct exchange *x, struct mark last)
     return last;
 }
 
+/* A path nobody knows, or a body that cannot be read: what the reply looks like decides. */
+static void guess_dialect(struct pending *p, const struct exchange *x, struct slice data)
+{
+    if (!p->unknown || p->guesses >= GUESSES_MAX)
+        return;
+    p->guesses++;
+    p->r.dialect = dialect_guess(data);
+    if (p->r.dialect == NULL)
+        return;
+    p->r.guessed = true;
+    note(p, "dialect.guessed");
+    read_asked(p, x);
+}
+
 static int on_event(void *ctx, struct exchange *x, const struct event *ev)
 {
     struct loader *l = ctx;
     struct pending *p = x->user;
     p->r.stream_reply = true; /* if its type did not say so */
+    if (p->r.dialect == NULL && ev->kind == EVENT_DATA)
+        guess_dialect(p, x, ev->data);
     if (p->r.dialect == NULL)
         return TA_OK;
     if (ev->kind == EVENT_COMMENT) {
@@ -287,10 +264,7 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
         return TA_OK;
     }
     p->r.events++;
-    struct said said = {.p = p, .t_ns = ev->last.t_ready};
-    int rc = p->r.dialect->event(ev, &l->scratch, (struct delta_sink){&said, take_delta});
-    take_event(&said, on_the_wire(x, ev->last));
-    return rc;
+    return saying_event(&p->saying, ev, on_the_wire(x, ev->last), &l->scratch);
 }
 
 static void drop_document(struct pending *p)
@@ -299,19 +273,28 @@ static void drop_document(struct pending *p)
     buf_done(&p->document);
 }
 
+/* A reply that tells by itself who speaks is an object, or a list of them. */
+static bool starts_json(struct span in)
+{
+    return in.p[0] == '{' || in.p[0] == '[';
+}
+
 static int on_body(void *ctx, struct exchange *x, struct span in)
 {
     struct loader *l = ctx;
     struct pending *p = x->user;
-    if (p->r.dialect == NULL || in.n == 0)
+    if ((p->r.dialect == NULL && !p->unknown) || in.n == 0)
         return TA_OK;
+    if (p->unknown && p->document.n == 0 && !starts_json(in)) /* a download of whatever */
+        p->unknown = false;
     p->body_last = on_the_wire(x, span_mark(in, in.n - 1));
     if (p->document_cut)
         return TA_OK;
     if (l->held + in.n > HELD_MAX || buf_add(&p->document, in.p, in.n) != TA_OK) {
         p->document_cut = true;
         drop_document(p);
-        note(p, "http.document-too-long");
+        if (p->r.dialect != NULL)
+            note(p, "http.document-too-long");
     } else {
         l->held += in.n;
     }
@@ -321,16 +304,19 @@ static int on_body(void *ctx, struct exchange *x, struct span in)
 /* A reply that is one JSON document is one output event, at the last byte of its body. */
 static int read_document(struct pending *p, const struct exchange *x)
 {
-    if (p->r.dialect == NULL || p->document.n == 0 || p->document_cut || !x->response_complete)
+    if (p->document.n == 0 || p->document_cut || !x->response_complete)
+        return TA_OK;
+    if (x->simple)
         return TA_OK;
     if (x->damaged) /* bytes are missing: what is there need not be JSON, and says nothing of the
                        server */
         return TA_OK;
     struct slice body = {(const char *)p->document.p, p->document.n};
-    struct said said = {.p = p, .t_ns = p->body_last.t_ready};
-    int rc = p->r.dialect->document(body, &p->l->scratch, (struct delta_sink){&said, take_delta});
-    take_event(&said, p->body_last);
-    return rc;
+    if (p->r.dialect == NULL)
+        guess_dialect(p, x, body);
+    if (p->r.dialect == NULL)
+        return TA_OK;
+    return saying_document(&p->saying, body, p->body_last, &p->l->scratch);
 }
 
 static enum outcome outcome_of(const struct pending *p, const struct exchange *x)
@@ -338,25 +324,45 @@ static enum outcome outcome_of(const struct pending *p, const struct exchange *x
     const struct request *r = &p->r;
     if (r->dialect == NULL)
         return OUTCOME_NOT_LLM;
-    if (x->status == 0)
+    if (x->status == 0 || x->simple)
         return x->end == END_TRACE ? OUTCOME_OPEN : OUTCOME_NO_RESPONSE;
     if (x->status / 100 != 2)
         return OUTCOME_HTTP_ERROR;
-    if (p->failed)
+    if (p->saying.failed)
         return OUTCOME_ERROR_EVENT;
     if (!x->response_complete)
         return x->end == END_TRACE ? OUTCOME_OPEN : OUTCOME_CUT_SHORT;
-    if (p->finished)
+    if (p->saying.finished)
         return OUTCOME_SUCCESS;
+    if (x->opaque)
+        return OUTCOME_UNREADABLE;
     return r->truncated_events > 0 ? OUTCOME_CUT_SHORT : OUTCOME_NO_FINISH;
 }
 
-static void shrink(struct request *r)
+/* Why the text that was counted is not the whole text; NULL: it is. */
+static const char *text_lacks(const struct pending *p, const struct exchange *x)
 {
-    if (r->out.n > 0 && r->out.cap > r->out.n) {
-        r->out.v = mem_resize(r->out.v, r->out.n * sizeof *r->out.v);
-        r->out.cap = r->out.n;
-    }
+    const char *redacted = p->l->info.redacted;
+    if (redacted != NULL && strcmp(redacted, "bodies") == 0)
+        return "redacted: its text was overwritten before it was written";
+    if (x->opaque)
+        return "its reply is in a coding that is not read, or was overwritten";
+    if (x->damaged)
+        return "bytes of it were not captured";
+    if (p->document_cut || p->r.truncated_events > 0)
+        return "its reply was not read to the end";
+    return p->r.asked.echo ? "its reply repeats the prompt" : NULL;
+}
+
+static void end_recount(struct pending *p, const struct exchange *x)
+{
+    struct request *r = &p->r;
+    r->recounted = recount_done(&p->saying.recount, &r->recount_why);
+    if (r->recounted < 0)
+        return;
+    r->recount_why = text_lacks(p, x);
+    if (r->recount_why != NULL)
+        r->recounted = -1;
 }
 
 static int on_done(void *ctx, struct exchange *x)
@@ -371,14 +377,15 @@ static int on_done(void *ctx, struct exchange *x)
         read_server(p, x);
     if (x->request_complete)
         r->t0_end = x->request_last.t_ready;
-    if (x->response_complete) {
+    if (x->response_complete && !x->simple) {
         r->z = x->response_last.t_ready;
         r->z_packet = x->response_last.rel;
     }
     r->t_end = x->t_end;
     r->damaged = x->damaged;
     r->outcome = outcome_of(p, x);
-    shrink(r);
+    end_recount(p, x);
+    settle(l, r);
     if (l->a->requests.n >= LIMIT_REQUESTS) {
         VEC_FREE(&r->out);
         VEC_FREE(&r->anomalies);
@@ -388,6 +395,7 @@ static int on_done(void *ctx, struct exchange *x)
         VEC_PUSH(&l->a->requests, *r);
     }
     drop_document(p);
+    saying_done(&p->saying);
     free(p);
     x->user = NULL;
     return rc;
@@ -406,6 +414,78 @@ static int on_custom(void *ctx, const struct rec *r)
     l->blocks.frame = r->frame;
     blocks_read(&l->blocks, r->json, &l->info, &l->a->texts);
     return TA_OK;
+}
+
+/* --- a rotation --- */
+
+/* Is it the part that follows the one that was read? By the hash of that, which is known now. */
+static bool follows(const struct loader *l, const char *path)
+{
+    struct reader *r = NULL;
+    struct rec rec;
+    struct err ignored;
+    struct rotation_part part = {.seq = 0};
+    if (reader_open(&r, path, &ignored) != TA_OK)
+        return false;
+    if (reader_next(r, &rec, &ignored) == 1 && rec.kind == REC_CUSTOM &&
+        custom_is(rec.json, "manifest")) {
+        struct json *manifest = json_parse(rec.json.p, rec.json.n, NULL);
+        rotation_read(manifest, &part);
+        json_free(manifest);
+    }
+    reader_close(r);
+    return part.seq == l->blocks.part.seq + 1 &&
+           strcmp(part.sha256, reader_health(l->reader)->sha256) == 0;
+}
+
+static void add_file(struct loader *l, const char *path, uint64_t frames)
+{
+    const char *sha256 = arena_text(&l->a->texts, slice_of(reader_health(l->reader)->sha256));
+    VEC_PUSH(&l->info.files,
+             ((struct trace_file){arena_text(&l->a->texts, slice_of(path)), sha256, frames}));
+}
+
+/* What is wrong with any file is wrong with the whole; the hash of the last one covers those
+ * before, since each names that of the one before it. */
+static void add_health(struct reader_health *sum, const struct reader_health *h)
+{
+    bool noted = sum->note[0] != '\0';
+    sum->truncated |= h->truncated;
+    sum->damaged_members += h->damaged_members;
+    sum->skipped_blocks += h->skipped_blocks;
+    sum->bad_blocks += h->bad_blocks;
+    sum->file_bytes += h->file_bytes;
+    memcpy(sum->sha256, h->sha256, sizeof sum->sha256);
+    if (!noted)
+        memcpy(sum->note, h->note, sizeof sum->note);
+}
+
+/* The file at hand has been read. */
+static void end_file(struct loader *l)
+{
+    if (l->info.files.n > 0)
+        l->info.files.v[l->info.files.n - 1].sha256 =
+            arena_text(&l->a->texts, slice_of(reader_health(l->reader)->sha256));
+    add_health(&l->info.health, reader_health(l->reader));
+    reader_close(l->reader);
+    l->reader = NULL;
+}
+
+static struct reader *next_part(void *ctx, uint64_t frames)
+{
+    struct loader *l = ctx;
+    struct reader *r = NULL;
+    if (l->blocks.part.seq == 0 || l->used == l->n_paths || !follows(l, l->paths[l->used]) ||
+        reader_open(&r, l->paths[l->used], l->e) != TA_OK)
+        return NULL;
+    if (l->info.files.n == 0) {
+        l->info.part = l->blocks.part;
+        add_file(l, l->paths[0], 0);
+    }
+    end_file(l);
+    l->reader = r;
+    add_file(l, l->paths[l->used++], frames);
+    return r;
 }
 
 static int by_t0(const void *a, const void *b)
@@ -437,27 +517,35 @@ static void drop_trace(struct loader *l)
     VEC_FREE(&l->info.ledger);
     VEC_FREE(&l->info.sys);
     VEC_FREE(&l->info.steps);
+    VEC_FREE(&l->info.files);
 }
 
-int load_trace(struct audit *a, const char *path, struct err *e)
+int load_trace(struct audit *a, char *const *paths, size_t n, size_t *used, struct err *e)
 {
-    struct reader *reader = NULL;
-    int rc = reader_open(&reader, path, e);
+    struct loader l = {
+        .a = a, .first = a->requests.n, .paths = paths, .n_paths = n, .used = 1, .e = e};
+    *used = 1;
+    int rc = reader_open(&l.reader, paths[0], e);
     if (rc < 0)
         return rc;
-    struct loader l = {.a = a, .first = a->requests.n, .e = e};
-    l.info.path = arena_text(&a->texts, slice_of(path));
+    l.info.path = arena_text(&a->texts, slice_of(paths[0]));
     buf_init(&l.scratch, LIMIT_SSE_EVENT_BYTES);
     struct pipeline_sink sink = {
         .exchange = {&l, on_request, on_response, on_event, on_body, on_done, on_anomaly},
         .custom = on_custom,
+        .next = next_part,
     };
-    rc = pipeline_run(reader, sink, &l.info.totals, e);
-    l.info.health = *reader_health(reader);
+    rc = pipeline_run(l.reader, sink, &l.info.totals, e);
+    if (l.info.files.n == 0)
+        l.info.part = l.blocks.part;
+    end_file(&l);
+    *used = l.used;
     l.info.unread_blocks = l.blocks.unread;
     l.info.epoch_ns = l.info.totals.first_t_ns;
-    reader_close(reader);
     buf_done(&l.scratch);
+    for (size_t i = 0; i < l.rooms.n; i++)
+        free(l.rooms.v[i].v);
+    VEC_FREE(&l.rooms);
     if (rc < 0) {
         drop_trace(&l);
         return rc;

@@ -29,7 +29,7 @@ int64_t metrics_n1(const struct request *r);
 
 /* Appends to a->metrics the figures of each trace, of each workload where a trace has several (up
  * to 100), of each run (up to 1,000). */
-void metrics_run_all(struct audit *a);
+void metrics_run_all(struct audit *a, const struct audit_options *o);
 
 /* Which figures; workload NULL and run 0: of the whole trace. trace and run are indices + 1. */
 struct metric_scope {

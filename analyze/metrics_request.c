@@ -11,10 +11,14 @@ const struct request_metric_info request_metrics[REQUEST_METRICS] = {
     [M_TTFB] = {"ttfb", "s", "h - t0_end"},
     [M_TTFR] = {"ttfr", "s", "c_1 - t0"},
     [M_TTFT] = {"ttft", "s", "o_1 - t0"},
+    [M_TTFO] = {"ttfo", "s", "first output that is not reasoning - t0"},
+    [M_TTST] = {"ttst", "s", "o_2 - o_1"},
     [M_E2EL] = {"e2el", "s", "o_M - t0"},
+    [M_EFFECTIVE_LATENCY] = {"effective_latency", "s", "o_M - s"},
     [M_STREAM_END] = {"stream_end", "s", "z - t0"},
     [M_DECODE_WINDOW] = {"decode_window", "s", "o_M - o_1"},
     [M_TPOT] = {"tpot", "s", "(o_M - o_1) / (N - n_1)"},
+    [M_NTPOT] = {"ntpot", "s", "(o_M - t0) / N"},
     [M_OUTPUT_TPS_USER] = {"output_tps_user", "tok/s", "(N - n_1) / (o_M - o_1)"},
     [M_E2E_OUTPUT_TPS] = {"e2e_output_tps", "tok/s", "N / (o_M - t0)"},
     [M_STATED_TPS] = {"stated_tps", "tok/s", "as the server stated"},
@@ -60,6 +64,8 @@ static const char *failure(struct audit *a, const struct request *r)
         return "the reply was cut short";
     case OUTCOME_NO_FINISH:
         return "the reply ended without a finish reason";
+    case OUTCOME_UNREADABLE:
+        return "the reply is compressed, and was overwritten or cannot be read here";
     case OUTCOME_OPEN:
         return "the trace ended before the reply did";
     case OUTCOME_NO_RESPONSE:
@@ -146,18 +152,24 @@ static void decode_rate(struct audit *a, struct request *r, const char *failed,
     r->metrics[M_OUTPUT_TPS_USER] = (struct value){tokens / window, GRADE_WIRE_STATED, rests_on};
 }
 
-static struct value whole_rate(const struct request *r, const char *failed)
+/* Tokens over the whole request. */
+static void whole_rate(struct request *r, const char *failed)
 {
     int64_t tokens = request_tokens(r);
-    if (failed != NULL)
-        return withheld(failed);
-    if (r->out.n == 0)
-        return withheld("no output event");
-    if (tokens < 0)
-        return withheld("no token count was stated");
-    if (r->metrics[M_E2EL].v <= 0)
-        return withheld("the output was there before the request");
-    return (struct value){(double)tokens / r->metrics[M_E2EL].v, GRADE_WIRE_STATED, NULL};
+    double e2el = r->metrics[M_E2EL].v;
+    const char *reason = failed != NULL  ? failed
+                         : r->out.n == 0 ? "no output event"
+                         : tokens < 0    ? "no token count was stated"
+                         : e2el <= 0     ? "the output was there before the request"
+                                         : NULL;
+    if (reason != NULL) {
+        r->metrics[M_E2E_OUTPUT_TPS] = r->metrics[M_NTPOT] = withheld(reason);
+        return;
+    }
+    r->metrics[M_E2E_OUTPUT_TPS] = (struct value){(double)tokens / e2el, GRADE_WIRE_STATED, NULL};
+    r->metrics[M_NTPOT] = tokens > 0
+                              ? (struct value){e2el / (double)tokens, GRADE_WIRE_STATED, NULL}
+                              : withheld("no token was generated");
 }
 
 /* The clock was set while it ran: no two of its times can be held against each other. */
@@ -167,6 +179,16 @@ static void withhold_times(struct request *r)
         if (m != M_STATED_TPS)
             r->metrics[m] = withheld("the clock was set while the request ran");
     }
+}
+
+/* From when it should have been sent: what a client that waits before it sends leaves out. */
+static struct value effective_latency(const struct request *r, int64_t last, const char *why_not)
+{
+    if (r->ledger == NULL)
+        return withheld("no ledger says when it was due");
+    if (r->ledger->due_ns < 0)
+        return withheld("it was due whenever the one before it ended");
+    return latency(r->ledger->due_ns, last, why_not);
 }
 
 static void measure(struct audit *a, struct request *r, const struct audit_options *o)
@@ -180,14 +202,19 @@ static void measure(struct audit *a, struct request *r, const struct audit_optio
                         r->h < 0 ? "no response came" : "the end of the request was not seen");
     m[M_TTFR] = latency(r->t0, r->c1, failed != NULL ? failed : "no event");
     m[M_TTFT] = latency(r->t0, first, no_output);
+    m[M_TTFO] = latency(r->t0, r->answer_ns,
+                        failed == NULL && first >= 0 ? "all output is reasoning" : no_output);
+    m[M_TTST] = latency(first, r->out.n > 1 ? r->out.v[1].t_ns : -1,
+                        failed != NULL ? failed : "there is no second output event");
     m[M_E2EL] = latency(r->t0, last, no_output);
+    m[M_EFFECTIVE_LATENCY] = effective_latency(r, last, no_output);
     m[M_STREAM_END] =
         latency(r->t0, r->z, failed != NULL ? failed : "the end of the reply was not seen");
     m[M_DECODE_WINDOW] = latency(first, last, no_output);
     if (failed == NULL && r->damaged)
         failed = "bytes of this request were not captured";
     decode_rate(a, r, failed, o);
-    m[M_E2E_OUTPUT_TPS] = whole_rate(r, failed);
+    whole_rate(r, failed);
     double stated = r->timings.predicted_per_second;
     m[M_STATED_TPS] = isfinite(stated) && stated > 0 ? (struct value){stated, GRADE_STATED, NULL}
                                                      : withheld("the server stated no rate");

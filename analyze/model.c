@@ -16,6 +16,14 @@ const struct audit_options audit_defaults = {
     .tolerance = 0.01,
     .vantage_ns = NS_PER_MS,
     .group_ns = 50 * (int64_t)NS_PER_MS,
+    .stall_factor = 5,
+    .stall_correlation = 0.3,
+    .stall_score = 8.4,
+    .stall_cycles = 5,
+    .prefill_exponent = 1.3,
+    .serial_share = 0.8,
+    .early_share = 0.5,
+    .cache_share = 0.5,
 };
 
 static void free_traces(struct audit *a)
@@ -24,6 +32,7 @@ static void free_traces(struct audit *a)
         VEC_FREE(&a->traces.v[i].ledger);
         VEC_FREE(&a->traces.v[i].sys);
         VEC_FREE(&a->traces.v[i].steps);
+        VEC_FREE(&a->traces.v[i].files);
     }
     VEC_FREE(&a->traces);
 }
@@ -58,9 +67,21 @@ void audit_free(struct audit *a)
         VEC_FREE(&a->runs.v[i].requests);
     VEC_FREE(&a->runs);
     free_requests(a);
+    for (size_t i = 0; i < a->fidelity.n; i++)
+        VEC_FREE(&a->fidelity.v[i].points);
+    VEC_FREE(&a->fidelity);
     VEC_FREE(&a->metrics);
     free_judgements(a);
     arena_free(&a->texts);
+}
+
+const char *trace_file_of(const struct trace_info *t, uint64_t packet, uint64_t *frame)
+{
+    size_t i = t->files.n;
+    while (i > 0 && t->files.v[i - 1].frames >= packet)
+        i--;
+    *frame = i > 0 ? packet - t->files.v[i - 1].frames : packet;
+    return i > 0 ? t->files.v[i - 1].path : NULL;
 }
 
 const char *audit_printf(struct audit *a, const char *fmt, ...)
@@ -72,6 +93,14 @@ const char *audit_printf(struct audit *a, const char *fmt, ...)
     va_end(ap);
     size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
     return arena_text(&a->texts, (struct slice){text, len});
+}
+
+uint64_t model_hash(struct slice s)
+{
+    uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (uint8_t)s.p[i]) * UINT64_C(1099511628211);
+    return h != 0 ? h : 1;
 }
 
 bool model_same_text(const char *a, const char *b)
@@ -86,8 +115,20 @@ const char *outcome_name(enum outcome o)
         [OUTCOME_ERROR_EVENT] = "error-event", [OUTCOME_CUT_SHORT] = "cut-short",
         [OUTCOME_NO_FINISH] = "no-finish",     [OUTCOME_OPEN] = "open",
         [OUTCOME_NO_RESPONSE] = "no-response", [OUTCOME_NOT_LLM] = "not-llm",
+        [OUTCOME_UNREADABLE] = "unreadable",
     };
     return names[o];
+}
+
+const char *percentile_name(enum percentile_method m)
+{
+    static const char *const names[] = {
+        [PERCENTILE_LINEAR] = "linear",
+        [PERCENTILE_NEAREST] = "nearest",
+        [PERCENTILE_LOADGEN] = "loadgen",
+        [PERCENTILE_WEIGHTED] = "weighted",
+    };
+    return names[m];
 }
 
 const char *grade_name(enum grade g)
@@ -124,8 +165,10 @@ const char *verdict_name(enum verdict v)
 
 int64_t request_tokens(const struct request *r)
 {
-    /* No reply has more; sums of such counts stay in range. */
-    return r->usage.completion >= 0 && r->usage.completion <= INT32_MAX ? r->usage.completion : -1;
+    int64_t n = r->usage.completion;
+    if (n < 0 && r->identified > 0)
+        n = (int64_t)r->identified;
+    return n <= INT32_MAX ? n : -1; /* no reply has more; sums of such counts stay in range */
 }
 
 int64_t trace_drops(const struct trace_info *t)

@@ -18,6 +18,7 @@
 #include "traces/ledger.h"
 #include "traces/pipeline.h"
 #include "traces/reader.h"
+#include "traces/rotation.h"
 
 /* An event that carries generated text. */
 struct output_event {
@@ -27,13 +28,16 @@ struct output_event {
     int32_t stated;  /* completion tokens stated up to and with this event; -1: not stated */
 };
 
+#define EVIDENCE_NO_OFFSET UINT64_MAX /* of an event in the middle: its packet is known, no more   \
+                                       */
+
 /* A place on the wire that a person can look up. */
 struct evidence {
     size_t trace;    /* index in audit.traces */
     uint64_t packet; /* frame number as Wireshark shows it */
     uint64_t conn;
     bool response;   /* direction */
-    uint64_t offset; /* in that direction's byte stream */
+    uint64_t offset; /* in that direction's byte stream; EVIDENCE_NO_OFFSET */
     int64_t t_ns;
     const char *what; /* "first output event" */
 };
@@ -44,6 +48,7 @@ enum outcome {
     OUTCOME_ERROR_EVENT, /* an error inside a 200 reply */
     OUTCOME_CUT_SHORT,   /* framing incomplete, reset, or an event cut off */
     OUTCOME_NO_FINISH,   /* complete, but no finish was stated */
+    OUTCOME_UNREADABLE,  /* complete, in a coding that is not read, or that was overwritten */
     OUTCOME_OPEN,        /* still running when the trace ended */
     OUTCOME_NO_RESPONSE,
     OUTCOME_NOT_LLM /* no dialect claims it (GET /v1/models …): no figure */
@@ -64,10 +69,14 @@ enum request_metric {
     M_TTFB,
     M_TTFR,
     M_TTFT,
+    M_TTFO,
+    M_TTST,
     M_E2EL,
+    M_EFFECTIVE_LATENCY,
     M_STREAM_END,
     M_DECODE_WINDOW,
     M_TPOT,
+    M_NTPOT,
     M_OUTPUT_TPS_USER,
     M_E2E_OUTPUT_TPS,
     M_STATED_TPS, /* the server's own decode rate */
@@ -81,6 +90,7 @@ struct request {
     uint32_t nth;
     uint16_t client_port;
     const char *method, *path, *model, *body_sha256;
+    uint64_t sent_id;   /* model_hash of its X-Request-ID; 0: it has none */
     const char *server; /* Server field of the reply, else where it listens: "127.0.0.1:8000" */
     const struct dialect *dialect; /* NULL: OUTCOME_NOT_LLM */
     struct dialect_request asked;
@@ -89,6 +99,7 @@ struct request {
     const char *finish; /* NULL: none */
     const char *error;  /* text of an error event or body, for people; NULL */
     bool stream_reply;  /* the reply is an event stream */
+    bool guessed;       /* its dialect, by the reply alone */
     bool damaged;
     bool warmup;
     bool clock_stepped;   /* the clock was set while it ran: its times are worth nothing */
@@ -100,11 +111,17 @@ struct request {
     uint64_t c1_offset, o1_offset,
         om_offset;                /* of the last byte of those events, in the response stream */
     int64_t role_ns;              /* the first role event; -1 */
+    int64_t answer_ns;            /* the first output event that is not reasoning alone; -1 */
+    int64_t choice_ns;            /* the last choice event; -1 */
+    uint32_t choice_events;       /* events with a role, text, a finish or nothing at all */
     int64_t done_ns;              /* the dialect's end mark; -1 */
     VEC(struct output_event) out; /* o_1 … o_M */
     uint64_t text_bytes;
     uint32_t events, pings, comments, usage_events, truncated_events;
-    struct usage usage;            /* the last stated */
+    struct usage usage;            /* the last stated; no start value */
+    uint64_t identified;           /* tokens that events gave the ids of */
+    int64_t recounted;             /* tokens of its text by --tokenizer; -1: not counted */
+    const char *recount_why;       /* why not; NULL: nothing to count it with was given */
     struct server_timings timings; /* the last stated */
     int64_t n1;                    /* tokens readable together with o_1, if stated; -1 */
 
@@ -125,15 +142,24 @@ struct clock_step {
     struct clock_pair before, after;
 };
 
+/* One of several files of a rotation that were read as one trace. */
+struct trace_file {
+    const char *path, *sha256;
+    uint64_t frames; /* of the files before it: packet numbers of this one count on from them */
+};
+
 struct trace_info {
     const char *path, *label, *vantage, *host, *server, *simulated; /* NULL = not stated */
     struct reader_health health;
     struct pipeline_totals totals;
-    int64_t epoch_ns;          /* of its first packet */
-    bool closed;               /* the closing block was there */
-    const char *redacted;      /* what was overwritten, as the manifest says; NULL: not stated */
-    const char *source_damage; /* of a copy: what its source lacked, in words; NULL: nothing */
-    uint64_t samples;          /* system samples in it */
+    int64_t epoch_ns;             /* of its first packet */
+    bool closed;                  /* the closing block was there */
+    struct rotation_part part;    /* which part of a rotation it is, or begins with */
+    const char *next;             /* the file that goes on behind it; NULL: none is known */
+    VEC(struct trace_file) files; /* empty: one file */
+    const char *redacted;         /* what was overwritten, as the manifest says; NULL: not stated */
+    const char *source_damage;    /* of a copy: what its source lacked, in words; NULL: nothing */
+    uint64_t samples;             /* system samples in it */
     int64_t clock_step_ns;  /* biggest step of real against monotonic time; 0 = none beyond 1 ms */
     uint64_t unread_blocks; /* custom blocks whose JSON could not be read */
     bool clock_known;       /* there were clock pairs to see it by */
@@ -205,9 +231,14 @@ struct cause {
     const char *note;
 };
 
+struct claim_basis;
+
 struct claim {
-    const char *text;   /* as given: "rate@3=14000tok/s" */
-    const char *tool;   /* NULL */
+    const char *text;                /* as given: "rate@3=14000tok/s" */
+    const char *tool;                /* NULL */
+    const char *file;                /* that it stands in; NULL: the command line */
+    const struct claim_basis *basis; /* whose definition, which requests (claims.h); NULL: any */
+    bool unopposed;     /* nothing speaks for or against it: reports sum such claims up */
     const char *metric; /* name of the grammar: "rate", "ttft" … */
     const char *stat;   /* "value", "p50" … */
     size_t request;     /* ordinal from 1; 0: the run */
@@ -225,40 +256,118 @@ struct claim {
     VEC(struct evidence) evidence;
 };
 
+/* Of absolute values, ns; n = 0: there were none. */
+struct spread {
+    size_t n;
+    int64_t p50, p99, max;
+};
+
+/* What the time of a request is held against: when it was due, or, where requests wait for each
+ * other, its time in the recording (both runs' first requests aligned). */
+enum fidelity_basis { FIDELITY_UNTIMED, FIDELITY_DUE, FIDELITY_RECORDED };
+
+struct fidelity_point {
+    size_t request;   /* index */
+    int64_t at_ns;    /* when it should have been sent, from the first that should */
+    int64_t error_ns; /* sent later than that, by the packets */
+};
+
+/* Requests under way at once. */
+struct in_flight {
+    double average; /* NAN: not known */
+    size_t peak;
+};
+
+/* How a load was driven, by its ledger and the packets (analyze/fidelity.h). */
+struct fidelity {
+    size_t trace;
+    size_t entries, found;                 /* of the ledger; … found on the wire */
+    size_t bodies_same, bodies_differ;     /* found, whose hash was planned */
+    size_t statuses_same, statuses_differ; /* against the recording */
+    enum fidelity_basis basis;
+    struct spread send_error;
+    double drift; /* growth of the send error: s per s; NAN: not measurable */
+    VEC(struct fidelity_point) points;
+    struct spread release_skew; /* of groups with more than one member */
+    bool has_recorded;
+    struct in_flight now, recorded; /* of the first repeat, where there is a recording */
+    size_t connections, connections_recorded;
+    size_t follow_ups, kept; /* requests meant for the connection of an earlier one; … sent there */
+    size_t counted;          /* found, with token counts stated then and now */
+    size_t counts_differ;
+    int64_t input, input_recorded, output, output_recorded; /* tokens, of those */
+    struct spread e2el, effective; /* of counted requests that were due: from t0; from due */
+};
+
+struct recounter; /* recount.h */
+
+/* How a percentile is read off n ascending values. */
+enum percentile_method {
+    PERCENTILE_LINEAR,  /* between order statistics: type 7, numpy, pandas */
+    PERCENTILE_NEAREST, /* nearest rank: the value number ceil(n p) */
+    PERCENTILE_LOADGEN, /* the value at index floor(n p), from 0 */
+    PERCENTILE_WEIGHTED /* the least value that at least p of the weight is not above; figures per
+                           token weigh as many tokens as they are over */
+};
+
+struct peer_reports;
+
 struct audit {
-    struct arena texts; /* everything textual below */
+    struct arena texts;           /* everything textual below */
+    const struct dialect *forced; /* every POST is read as this one; NULL: each as what it is */
+    struct recounter *recounter;  /* NULL: texts are not counted again; the caller's */
     VEC(struct trace_info) traces;
     VEC(struct run) runs;
     VEC(struct request) requests;
     VEC(struct metric) metrics;
+    enum percentile_method percentile; /* how theirs were read off */
+    const struct peer_reports *as; /* what other tools would have printed; NULL: not asked for */
+    VEC(struct fidelity) fidelity;
     VEC(struct finding) findings;
     VEC(struct claim) claims;
 };
 
 /* Thresholds; every one is an option of `tokaudit analyze`. */
 struct audit_options {
-    int64_t gate_events;    /* M >= 3 */
-    int64_t gate_reads;     /* in >= 3 reads */
-    int64_t gate_tokens;    /* N >= 8 */
-    int64_t gate_window_ns; /* decode_window >= 50 ms */
-    double gate_share;      /* decode_window >= 0.05 of e2el */
-    double tolerance;       /* of a claim: 0.01 */
-    int64_t vantage_ns;     /* allowance an end: 1 ms */
-    int64_t group_ns;       /* release groups without a ledger: 50 ms */
-    int64_t run_gap_ns;     /* 0: a trace without ledger is one run */
-    int64_t claim_trace;    /* number of the trace that claims are about; 0: all */
-    double max_rate;        /* tok/s nobody can reach; 0: none given */
+    int64_t gate_events;      /* M >= 3 */
+    int64_t gate_reads;       /* in >= 3 reads */
+    int64_t gate_tokens;      /* N >= 8 */
+    int64_t gate_window_ns;   /* decode_window >= 50 ms */
+    double gate_share;        /* decode_window >= 0.05 of e2el */
+    double tolerance;         /* of a claim: 0.01 */
+    int64_t vantage_ns;       /* allowance an end: 1 ms */
+    int64_t group_ns;         /* release groups without a ledger: 50 ms */
+    int64_t run_gap_ns;       /* 0: a trace without ledger is one run */
+    int64_t claim_trace;      /* number of the trace that claims are about; 0: all */
+    double max_rate;          /* tok/s nobody can reach; 0: none given */
+    int64_t warmup;           /* without a ledger, the first so many of each run are warm-up: 0 */
+    double stall_factor;      /* a stall is a gap of more than so many medians of its stream: 5 */
+    double stall_correlation; /* of the excess time with itself a period later: 0.3 */
+    double stall_score;       /* m R^2 of the stalls' times on that period: 8.4 */
+    int64_t stall_cycles;     /* so many periods at least: 5 */
+    double prefill_exponent;  /* of ttft over the prompt, from which it is superlinear: 1.3 */
+    double serial_share;      /* of requests that waited for those before them: 0.8 */
+    double early_share;       /* of max_tokens, below which an answer stopped early: 0.5 */
+    double cache_share;       /* of prompt tokens that were cached, from which it is said: 0.5 */
+    enum percentile_method percentile;
+    double slo[REQUEST_METRICS]; /* s at most, for a request to be good; 0: no limit */
 };
 
 extern const struct audit_options audit_defaults;
 
 void audit_free(struct audit *a);
 
+/* "linear" … */
+const char *percentile_name(enum percentile_method m);
+
 /* Text that lives as long as a. */
 const char *audit_printf(struct audit *a, const char *fmt, ...) TA_PRINTF(2, 3);
 
 /* Are both texts the same, or both NULL? */
 bool model_same_text(const char *a, const char *b);
+
+/* Of a text that is only compared; never 0. */
+uint64_t model_hash(struct slice s);
 
 /* Were both sent to the same server? By the traces' labels, else by the Server field and the model.
  */
@@ -276,6 +385,10 @@ int64_t trace_drops(const struct trace_info *t);
 /* What the server of a run is called: the trace's label, unless that only repeats the workload;
  * else the simulated profile, else the Server field. NULL: nothing is known. */
 const char *run_server_name(const struct audit *a, const struct run *run);
+
+/* The file in which Wireshark shows that packet, and its number there; NULL: the trace is one file,
+ * and its number is what it is. */
+const char *trace_file_of(const struct trace_info *t, uint64_t packet, uint64_t *frame);
 
 /* Is all there that was on the wire: whole file, no drops known, no packet cut, no byte unseen? */
 bool trace_complete(const struct trace_info *t);

@@ -141,6 +141,15 @@ bool question_scopes(struct question *q, struct claim *c, const double *bounds)
         VEC_PUSH(&q->sets, set);
         return true;
     }
+    if (q->basis != NULL && q->basis->requests != NULL) {
+        struct scope s = {.a = a, .o = q->o, .rate_bounds = bounds};
+        for (size_t i = 0; i < q->basis->n; i++)
+            VEC_PUSH(&s.requests, q->basis->requests[i]);
+        struct scope_set set = {.label = NULL};
+        VEC_PUSH(&set.scopes, s);
+        VEC_PUSH(&q->sets, set);
+        return true;
+    }
     bool run_by_run = q->name->of_run && a->runs.n > 1 && !of_traces(q->name);
     if (run_by_run)
         add_runs(q, NULL, NULL, bounds);
@@ -175,6 +184,21 @@ static void gather(const struct question *q, size_t set, const struct definition
     estimates_sort(out);
 }
 
+/* Who takes order statistics and does not interpolate gets one of the two neighbours. */
+static void widen_to_ranks(const struct question *q, const struct estimates *all, enum stat stat,
+                           struct estimate *e)
+{
+    static const double quantile[STATS] = {
+        [STAT_P50] = 0.5, [STAT_P90] = 0.9, [STAT_P95] = 0.95, [STAT_P99] = 0.99};
+    size_t n = all->all.n;
+    if (q->basis == NULL || !q->basis->step_quantiles || n < 2 || quantile[stat] <= 0)
+        return;
+    double rank = quantile[stat] * (double)n; /* of the step, from 1; type 7 lies near it */
+    size_t lo = rank >= 2 ? (size_t)rank - 2 : 0, hi = (size_t)ceil(rank);
+    e->interval.lo = fmin(e->interval.lo, all->lo[lo]);
+    e->interval.hi = fmax(e->interval.hi, all->hi[hi < n ? hi : n - 1]);
+}
+
 bool question_typical(const struct question *q, size_t set, const struct definition *d,
                       struct reading *r)
 {
@@ -183,17 +207,24 @@ bool question_typical(const struct question *q, size_t set, const struct definit
     enum stat stat = all.all.n == 1 ? STAT_VALUE : q->stat == STAT_VALUE ? STAT_P50 : q->stat;
     *r = (struct reading){.stat = stat, .label = q->sets.v[set].label, .n = all.all.n};
     bool found = estimates_stat(&all, stat, &r->estimate);
+    if (found)
+        widen_to_ranks(q, &all, stat, &r->estimate);
     estimates_free(&all);
     return found;
 }
 
-bool question_recomputed(const struct question *q, int definition, struct reading *r)
+bool question_figure(const struct question *q, const struct definition *d, struct reading *r)
 {
-    for (size_t set = 0; definition != NO_DEFINITION && set < q->sets.n; set++) {
-        if (question_typical(q, set, &definitions[definition], r))
+    for (size_t set = 0; d != NULL && set < q->sets.n; set++) {
+        if (question_typical(q, set, d, r))
             return true;
     }
     return false;
+}
+
+bool question_recomputed(const struct question *q, int definition, struct reading *r)
+{
+    return question_figure(q, definition != NO_DEFINITION ? &definitions[definition] : NULL, r);
 }
 
 /* Where none was stated: medians and means are published, the others only if they alone fit. */
@@ -211,8 +242,10 @@ bool question_fits(const struct question *q, size_t set, const struct estimates 
     for (int stat = 0; stat < STATS; stat++) {
         r.stat = (enum stat)stat;
         bool tried = question_tries(q, set, r.stat) || (r.n == 1 && r.stat == STAT_VALUE);
-        if (!tried || !estimates_stat(all, r.stat, &r.estimate) ||
-            !interval_meets(r.estimate.interval, q->claimed))
+        if (!tried || !estimates_stat(all, r.stat, &r.estimate))
+            continue;
+        widen_to_ranks(q, all, r.stat, &r.estimate);
+        if (!interval_meets(r.estimate.interval, q->claimed))
             continue;
         double off = fabs(r.estimate.value - claimed);
         bool nearer = nearest - off > 1e-9 * fabs(claimed);

@@ -17,9 +17,12 @@ struct question {
     struct audit *a;
     const struct audit_options *o;
     const struct claim_name *name;
-    struct interval claimed; /* widened to the tolerance */
-    enum stat stat;          /* STAT_VALUE: not stated */
-    bool one;                /* a single request */
+    const struct claim_basis *basis;         /* NULL: none */
+    struct definition own;                   /* the basis's formula, if it has one */
+    const struct definition *definitions[3]; /* to try, in this order; NULL: no more */
+    struct interval claimed;                 /* widened to the tolerance */
+    enum stat stat;                          /* STAT_VALUE: not stated */
+    bool one;                                /* a single request */
     VEC(struct scope_set) sets;
 };
 
@@ -45,7 +48,10 @@ bool question_tries(const struct question *q, size_t set, enum stat stat);
 bool question_typical(const struct question *q, size_t set, const struct definition *d,
                       struct reading *r);
 
-/* The same for the widest set that has it. */
+/* The same for the widest set that has it; d may be NULL. */
+bool question_figure(const struct question *q, const struct definition *d, struct reading *r);
+
+/* The same of definitions[definition], or NO_DEFINITION. */
 bool question_recomputed(const struct question *q, int definition, struct reading *r);
 
 /* The statistic of a set's estimates, sorted, that meets the claim; of several, the nearest. */

@@ -143,7 +143,14 @@ void page_evidence(struct page *p, const struct evidence *v, size_t n)
             page_printf(p, "<a href=\"#f-%s\">trace %zu</a>", id, v[i].trace + 1);
         else
             page_printf(p, "trace %zu", v[i].trace + 1);
-        page_printf(p, " frame %" PRIu64 " at %s", v[i].packet,
+        uint64_t frame;
+        const char *file = trace_file_of(&p->a->traces.v[v[i].trace], v[i].packet, &frame);
+        page_printf(p, " frame %" PRIu64, frame);
+        if (file != NULL) {
+            page_raw(p, " of ");
+            page_cut(p, rotation_base(file), 80);
+        }
+        page_printf(p, " at %s",
                     units_duration(v[i].t_ns - p->a->traces.v[v[i].trace].epoch_ns, at));
         if (v[i].what != NULL) {
             page_raw(p, ": ");
@@ -197,6 +204,20 @@ static int draw_timelines(struct page *p, const char *dir, struct err *e)
     return TA_OK;
 }
 
+/* Of the first traces whose ledger says when requests should have left. */
+static int draw_fidelity(struct page *p, const char *dir, struct err *e)
+{
+    int r = TA_OK;
+    for (size_t t = 0, drawn = 0; t < p->a->traces.n && drawn < TIMELINES_MAX && r == TA_OK; t++) {
+        struct figure f;
+        if (!figure_fidelity(&f, p->a, t))
+            continue;
+        drawn++;
+        r = draw(p, &f, dir, e);
+    }
+    return r;
+}
+
 static int draw_figures(struct page *p, const char *dir, struct err *e)
 {
     struct figure f;
@@ -207,7 +228,7 @@ static int draw_figures(struct page *p, const char *dir, struct err *e)
         r = draw_timelines(p, dir, e);
     if (r == TA_OK && figure_compare(&f, p->a))
         r = draw(p, &f, dir, e);
-    return r;
+    return r == TA_OK ? draw_fidelity(p, dir, e) : r;
 }
 
 static void put_data_hashes(struct page *p, const struct plot *plot)

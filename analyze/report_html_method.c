@@ -226,6 +226,10 @@ static void put_trace(struct page *p, size_t i)
     char utc[32];
     page_printf(p, "<dt>trace %zu</dt><dd>", i + 1);
     page_text(p, t->path);
+    if (t->files.n > 0) {
+        page_printf(p, " and %zu more of its rotation, up to ", t->files.n - 1);
+        page_text(p, rotation_base(t->files.v[t->files.n - 1].path));
+    }
     if (t->label != NULL) {
         page_raw(p, " <b>");
         page_cut(p, t->label, 80);

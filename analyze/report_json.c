@@ -4,7 +4,11 @@
 
 #include <math.h>
 
+#include "analyze/fidelity.h"
 #include "analyze/metrics.h"
+#include "analyze/metrics_flow.h"
+#include "analyze/report_fidelity.h"
+#include "analyze/report_peers.h"
 #include "traces/base/jsonw.h"
 
 /* ns since the first packet of its trace; null for what did not happen. */
@@ -37,6 +41,18 @@ static void put_clock(struct jsonw *w, const struct trace_info *t)
     jsonw_end(w);
 }
 
+static void put_files(struct jsonw *w, const struct trace_info *t)
+{
+    jsonw_array(w, "files");
+    for (size_t i = 0; i < t->files.n; i++) {
+        jsonw_object(w, NULL);
+        jsonw_text(w, "path", t->files.v[i].path);
+        jsonw_text(w, "sha256", t->files.v[i].sha256);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+}
+
 static void put_trace(struct jsonw *w, const struct audit *a, size_t i)
 {
     const struct trace_info *t = &a->traces.v[i];
@@ -44,6 +60,8 @@ static void put_trace(struct jsonw *w, const struct audit *a, size_t i)
     jsonw_int(w, "id", (int64_t)i + 1);
     jsonw_text(w, "path", t->path);
     jsonw_text(w, "sha256", t->health.sha256);
+    if (t->files.n > 0)
+        put_files(w, t);
     jsonw_ns(w, "epoch_ns", t->epoch_ns);
     jsonw_text(w, "label", t->label);
     jsonw_text(w, "host", t->host);
@@ -64,7 +82,30 @@ static void put_trace(struct jsonw *w, const struct audit *a, size_t i)
         jsonw_null(w, "redacted");
     else
         jsonw_text(w, "redacted", t->redacted);
+    report_fidelity_json(w, fidelity_of(a, i));
     jsonw_end(w);
+}
+
+/* Requests in flight: at each change, or, where those are too many, the most in each of so many
+ * equal parts of the time. */
+static void put_curve(struct jsonw *w, const struct audit *a, const struct run *r)
+{
+    enum { POINTS_MAX = 2000, PARTS = 1000 };
+    struct flight_curve c = {0};
+    metrics_concurrency(a, r->requests.v, r->requests.n, &c);
+    int64_t part_ns = c.n > POINTS_MAX ? (c.v[c.n - 1].t_ns - c.v[0].t_ns) / PARTS : 0;
+    jsonw_array(w, "in_flight");
+    for (size_t i = 0, end; i < c.n; i = end) {
+        int64_t most = c.v[i].in_flight;
+        for (end = i + 1; end < c.n && c.v[end].t_ns - c.v[i].t_ns < part_ns; end++)
+            most = c.v[end].in_flight > most ? c.v[end].in_flight : most;
+        jsonw_array(w, NULL);
+        put_time(w, NULL, a, r->trace, c.v[i].t_ns);
+        jsonw_int(w, NULL, most);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+    VEC_FREE(&c);
 }
 
 static void put_run(struct jsonw *w, const struct audit *a, size_t i)
@@ -80,6 +121,7 @@ static void put_run(struct jsonw *w, const struct audit *a, size_t i)
     put_count(w, "repeat", r->repeat);
     jsonw_bool(w, "warmup", r->requests.n == 0);
     jsonw_double(w, "concurrency", r->concurrency);
+    put_curve(w, a, r);
     jsonw_text(w, "how", r->inferred ? "inferred" : "ledger");
     put_time(w, "t_ns", a, r->trace, r->t_ns);
     put_time(w, "end_ns", a, r->trace, r->end_ns);
@@ -137,7 +179,9 @@ static void put_tokens(struct jsonw *w, const struct request *r)
     put_count(w, "prompt", r->usage.prompt);
     put_per_event(w, r);
     jsonw_u64(w, "events", r->out.n);
-    jsonw_null(w, "recounted");
+    put_count(w, "recounted", r->recounted);
+    if (r->recount_why != NULL)
+        jsonw_text(w, "recount_reason", r->recount_why);
     jsonw_end(w);
 }
 
@@ -215,10 +259,17 @@ static void put_evidence(struct jsonw *w, const struct audit *a, const struct ev
     for (size_t i = 0; i < n; i++) {
         jsonw_object(w, NULL);
         jsonw_int(w, "trace", (int64_t)v[i].trace + 1);
-        jsonw_u64(w, "packet", v[i].packet);
+        uint64_t frame;
+        const char *file = trace_file_of(&a->traces.v[v[i].trace], v[i].packet, &frame);
+        jsonw_u64(w, "packet", frame);
+        if (file != NULL)
+            jsonw_text(w, "file", file);
         jsonw_u64(w, "conn", v[i].conn);
         jsonw_text(w, "dir", v[i].response ? "response" : "request");
-        jsonw_u64(w, "offset", v[i].offset);
+        if (v[i].offset == EVIDENCE_NO_OFFSET)
+            jsonw_null(w, "offset");
+        else
+            jsonw_u64(w, "offset", v[i].offset);
         put_time(w, "t_ns", a, v[i].trace, v[i].t_ns);
         jsonw_text(w, "what", v[i].what);
         jsonw_end(w);
@@ -282,6 +333,8 @@ static void put_claim(struct jsonw *w, const struct audit *a, const struct claim
     jsonw_object(w, NULL);
     jsonw_text(w, "text", c->text);
     jsonw_text(w, "tool", c->tool);
+    if (c->file != NULL)
+        jsonw_text(w, "file", c->file);
     jsonw_text(w, "metric", c->metric);
     jsonw_text(w, "stat", c->stat);
     put_scope(w, c->trace, NULL, 0, c->request);
@@ -334,7 +387,10 @@ void report_json_write(const struct audit *a, struct buf *out)
     for (size_t i = 0; i < a->requests.n; i++)
         put_request(&w, a, i);
     jsonw_end(&w);
+    jsonw_text(&w, "percentile_method", percentile_name(a->percentile));
     put_metrics(&w, a);
+    if (a->as != NULL)
+        report_peers_json(&w, a, a->as);
     jsonw_array(&w, "findings");
     for (size_t i = 0; i < a->findings.n; i++)
         put_finding(&w, a, &a->findings.v[i]);

@@ -9,6 +9,9 @@
 
 #include "analyze/claims.h"
 #include "analyze/metrics.h"
+#include "analyze/report_fidelity.h"
+#include "analyze/report_peers.h"
+#include "analyze/report_recount.h"
 #include "analyze/report_table.h"
 #include "traces/base/clock.h"
 #include "traces/base/text.h"
@@ -129,6 +132,10 @@ static void put_trace(struct report *r, size_t i)
     const struct trace_info *t = &r->a->traces.v[i];
     buf_printf(r->out, "%zu  ", i + 1);
     safe(r, t->path);
+    if (t->files.n > 0) {
+        buf_puts(r->out, t->files.n > 2 ? " ... " : " ");
+        safe(r, t->files.v[t->files.n - 1].path);
+    }
     buf_puts(r->out, "\n   ");
     if (t->simulated != NULL) {
         buf_puts(r->out, "simulated server ");
@@ -146,6 +153,7 @@ static void put_trace(struct report *r, size_t i)
                  "   redacted: all text was overwritten before it was written; times, lengths and "
                  "counts stand,\n   a recount of the text, `serve` and a replay of these "
                  "requests can't be had from it\n");
+    report_recount_text(r->a, i, r->out);
 }
 
 /* --- verdicts --- */
@@ -156,11 +164,17 @@ static void put_evidence(struct report *r, const struct evidence *v, size_t n)
     for (size_t i = 0; i < n && i < SHOWN; i++) {
         char at[32];
         units_duration(v[i].t_ns - r->a->traces.v[v[i].trace].epoch_ns, at);
-        buf_printf(r->out,
-                   "    trace %zu frame %" PRIu64 " at %s, connection %" PRIu64
-                   ", %s byte %" PRIu64,
-                   v[i].trace + 1, v[i].packet, at, v[i].conn,
-                   v[i].response ? "response" : "request", v[i].offset);
+        uint64_t frame;
+        const char *file = trace_file_of(&r->a->traces.v[v[i].trace], v[i].packet, &frame);
+        buf_printf(r->out, "    trace %zu frame %" PRIu64, v[i].trace + 1, frame);
+        if (file != NULL) {
+            buf_puts(r->out, " of ");
+            safe(r, rotation_base(file));
+        }
+        buf_printf(r->out, " at %s, connection %" PRIu64, at, v[i].conn);
+        if (v[i].offset != EVIDENCE_NO_OFFSET)
+            buf_printf(r->out, ", %s byte %" PRIu64, v[i].response ? "response" : "request",
+                       v[i].offset);
         if (v[i].what != NULL) {
             buf_puts(r->out, ": ");
             safe(r, v[i].what);
@@ -219,12 +233,27 @@ static void put_finding(struct report *r, const struct finding *f)
     put_evidence(r, f->evidence.v, f->evidence.n);
 }
 
+/* Of result files without a trace. */
+static void put_unopposed(struct report *r, size_t n)
+{
+    marked(r, &look_warn, verdict_name(VERDICT_NOT_MEASURABLE));
+    char count[32];
+    buf_printf(r->out, "  %s figure%s: nothing in the file speaks against %s, and no trace was given\n",
+               units_count(n, count), n == 1 ? "" : "s", n == 1 ? "it" : "them");
+}
+
 static void put_verdicts(struct report *r)
 {
     if (r->a->claims.n > 0)
         buf_puts(r->out, "\nClaims\n");
-    for (size_t i = 0; i < r->a->claims.n; i++)
-        put_claim(r, &r->a->claims.v[i]);
+    size_t unopposed = 0;
+    for (size_t i = 0; i < r->a->claims.n; i++) {
+        unopposed += r->a->claims.v[i].unopposed;
+        if (!r->a->claims.v[i].unopposed)
+            put_claim(r, &r->a->claims.v[i]);
+    }
+    if (unopposed > 0)
+        put_unopposed(r, unopposed);
     if (r->a->findings.n > 0)
         buf_puts(r->out, "\nFindings\n");
     for (enum severity s = SEVERITY_FAIL; s <= SEVERITY_INFO; s++) {
@@ -253,6 +282,41 @@ static void put_skew(struct report *r, const struct metric *m)
     char text[32];
     buf_printf(r->out, "%zu  groups released together within %s (max of %zu)\n", m->trace,
                units_duration(llround(m->value * NS_PER_S), text), m->n);
+}
+
+/* Only with --slo. */
+static void put_goodput(struct report *r, const struct metric *m)
+{
+    char number[32];
+    struct buf line;
+    buf_init(&line, 1u << 20);
+    buf_printf(&line, "%zu  %s%sgoodput %s req/s", m->trace, m->workload != NULL ? m->workload : "",
+               m->workload != NULL ? " " : "", table_number(m->value, number));
+    const struct metric *share = metrics_find(
+        r->a, "good_fraction", "value", (struct metric_scope){m->trace, m->run, m->workload});
+    if (share != NULL)
+        buf_printf(&line, ": %.3g %% of %zu requests are good", 100 * share->value, m->n);
+    if (m->reason != NULL)
+        buf_printf(&line, "; %s", m->reason);
+    paragraph(r, 0, 3, buf_text(&line));
+    buf_done(&line);
+}
+
+/* "2  run_single ttft 2.10x [1.90, 2.31] against trace 1 (…): higher" */
+static void put_difference(struct report *r, const struct metric *m)
+{
+    static const char *const names[][2] = {{"ttft_ratio", "ttft"},
+                                           {"output_tps_user_ratio", "decode tok/s"},
+                                           {"e2e_output_tps_ratio", "wall tok/s"}};
+    char what[96];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(m->name, names[i][0]) != 0)
+            continue;
+        int n = snprintf(what, sizeof what, "%s %.2fx", names[i][1], m->value);
+        if (!isnan(m->ci_low))
+            snprintf(what + n, sizeof what - (size_t)n, " [%.2f, %.2f]", m->ci_low, m->ci_high);
+        put_ground(r, m, what);
+    }
 }
 
 static bool is_shown(const struct report *r, const struct metric *m)
@@ -300,10 +364,13 @@ static void put_grounds(struct report *r)
     for (size_t i = 0; i < r->a->metrics.n; i++) {
         const struct metric *m = &r->a->metrics.v[i];
         char what[64];
+        put_difference(r, m); /* of a workload, even if its trace has no other */
         if (!is_shown(r, m))
             continue;
         if (strcmp(m->name, "release_skew") == 0 && strcmp(m->stat, "max") == 0)
             put_skew(r, m);
+        if (strcmp(m->name, "goodput") == 0)
+            put_goodput(r, m);
         if (m->reason == NULL || strcmp(m->stat, "p50") != 0)
             continue;
         if (isnan(m->ci_low))
@@ -402,12 +469,15 @@ void report_text_write(const struct audit *a, struct report_text_options o, stru
     struct report r = {a, o, out};
     for (size_t i = 0; i < a->traces.n; i++)
         put_trace(&r, i);
-    if (a->runs.n == 0)
+    if (a->runs.n == 0 && a->traces.n > 0)
         buf_puts(out, "\nnothing to audit: no LLM request was seen\n");
     put_verdicts(&r);
     if (a->runs.n > 0)
         report_table_figures(a, out);
     put_grounds(&r);
+    report_fidelity_text(a, out);
+    if (a->as != NULL)
+        report_peers_text(a, a->as, out);
     if (o.requests)
         report_table_requests(a, out);
     put_limits(&r);

@@ -204,14 +204,17 @@ static void make_ledger_runs(struct part *p)
 static void make_inferred_runs(struct part *p)
 {
     size_t run = RUN_NONE;
-    int64_t end_ns = 0;
+    int64_t end_ns = 0, members = 0;
     for (size_t i = 0; i < p->n; i++) {
         struct request *r = &p->v[i];
         if (r->dialect == NULL || r->ledger != NULL)
             continue;
-        if (run == RUN_NONE || (p->o->run_gap_ns > 0 && r->t0 - end_ns > p->o->run_gap_ns))
+        if (run == RUN_NONE || (p->o->run_gap_ns > 0 && r->t0 - end_ns > p->o->run_gap_ns)) {
             run = run_new(p, r, NULL, -1);
+            members = 0;
+        }
         r->run = run;
+        r->warmup = members++ < p->o->warmup;
         end_ns = r->t_end > end_ns ? r->t_end : end_ns;
     }
 }

@@ -13,6 +13,20 @@ void stat_sort(double *v, size_t n);
  * Hyndman and Fan, the default of numpy and pandas). */
 double stat_quantile(const double *sorted, size_t n, double p);
 
+/* The same read off another way. */
+double stat_percentile(enum percentile_method m, const double *sorted, size_t n, double p);
+
+/* A value that counts several times, or that weighs so much. */
+struct stat_point {
+    double value, weight;
+};
+
+void stat_sort_points(struct stat_point *v, size_t n);
+
+/* Of n > 0 points in ascending order, as if each were there weight times. */
+double stat_percentile_points(enum percentile_method m, const struct stat_point *sorted, size_t n,
+                              double p);
+
 double stat_median(const double *sorted, size_t n);
 double stat_mean(const double *v, size_t n);
 double stat_std(const double *v, size_t n); /* of a sample (n - 1); NAN for n < 2 */
@@ -25,5 +39,13 @@ struct interval stat_bootstrap_mean(const double *v, size_t n);
 
 /* Of median(a) / median(b), both resampled; medians of b must be above 0. */
 struct interval stat_bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb);
+
+/* A straight line through points by least squares, with the 95 % interval of its slope (points
+ * resampled; of more than 256, the normal approximation). NAN for n < 3, or one x alone. */
+struct stat_line {
+    double slope, intercept;
+    struct interval interval;
+};
+struct stat_line stat_fit(const double *x, const double *y, size_t n);
 
 #endif

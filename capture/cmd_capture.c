@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "capture/capture_config.h"
 #include "capture/command_text.h"
 #include "capture/import.h"
 #include "capture/load.h"
@@ -20,20 +21,12 @@
 #include "traces/base/text.h"
 #include "traces/base/units.h"
 #include "traces/limits.h"
+#include "traces/rotation.h"
 
 enum { EXIT_USAGE = 2, EXIT_NO_INPUT = 3, EXIT_ENVIRONMENT = 4 };
-enum { SNAPLEN_MIN = 96, SAMPLE_HZ_MAX = 100, PORTS_MAX = 64, COMMAND_BYTES = 4096 };
+enum { COMMAND_BYTES = 4096 };
 
-struct config {
-    const char *interface, *filter, *output, *label, *redact;
-    struct cli_strings read, ports;
-    int64_t tail_ns, duration_ns, sample_hz;
-    uint64_t snaplen, buffer_bytes;
-    bool sync;
-    int verbose;
-};
-
-#define AT(field) offsetof(struct config, field)
+#define AT(field) offsetof(struct capture_config, field)
 
 static const struct cli_option options[] = {
     {"interface", 'i', CLI_STRING, "NAME", AT(interface), "Capture there; by default on loopback.",
@@ -52,6 +45,12 @@ static const struct cli_option options[] = {
      "Only what this filter passes (pcap-filter(7)), instead of -p.", NULL},
     {"output", 'o', CLI_STRING, "FILE", AT(output),
      "The trace; - is stdout. By default tokaudit-TIME.pcapng.gz, with the time in UTC.", NULL},
+    {"rotate", 0, CLI_STRING, "SIZE|TIME", AT(rotate),
+     "Write one file after another, each a whole trace that names the hash of the one before: "
+     "run-00001.pcapng.gz, "
+     "run-00002.pcapng.gz and so on; the next is begun when one is about so large (100MB, 1GiB) or "
+     "after so long (10m, 1h). By default one file.",
+     NULL},
     {"tail", 0, CLI_DURATION, "TIME", AT(tail_ns),
      "Go on for so long after COMMAND ended; by default 500ms.", NULL},
     {"duration", 0, CLI_DURATION, "TIME", AT(duration_ns),
@@ -69,7 +68,7 @@ static const struct cli_option options[] = {
      "every figure.",
      NULL},
     {"buffer", 0, CLI_SIZE, "SIZE", AT(buffer_bytes),
-     "Memory in the kernel for packets that wait; by default 64MiB. More, if packets are dropped.",
+     "Memory in the kernel for packets that wait; by default 96MiB. More, if packets are dropped.",
      NULL},
     {"sync", 0, CLI_FLAG, NULL, AT(sync),
      "Have what was written on the disk at once, so that a power cut costs no more than a crash.",
@@ -87,81 +86,6 @@ static int own_arguments(int argc, char **argv)
     return argc;
 }
 
-static bool parse_port(const char *text, uint16_t *port)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long v = strtoul(text, &end, 10);
-    *port = (uint16_t)v;
-    return errno == 0 && text[0] >= '0' && text[0] <= '9' && *end == '\0' && v >= 1 &&
-           v <= UINT16_MAX;
-}
-
-/* Ports as numbers and as a filter. */
-static int read_ports(const struct config *c, uint16_t ports[PORTS_MAX], struct buf *filter,
-                      struct err *e)
-{
-    if (c->ports.n > PORTS_MAX)
-        return err_set(e, TA_EUSAGE, "%zu ports; at most %d can be told apart: use --filter",
-                       c->ports.n, PORTS_MAX);
-    if (c->ports.n > 0 && c->filter != NULL)
-        return err_set(e, TA_EUSAGE,
-                       "-p and --filter exclude each other: write the port into the filter");
-    for (size_t i = 0; i < c->ports.n; i++) {
-        if (!parse_port(c->ports.v[i], &ports[i]))
-            return err_set(e, TA_EUSAGE, "-p: expected a port from 1 to 65535, found '%.64s'",
-                           c->ports.v[i]);
-        buf_printf(filter, "%stcp port %u", i > 0 ? " or " : "", ports[i]);
-    }
-    if (c->filter != NULL && strlen(c->filter) > filter->max / 2)
-        return err_set(e, TA_EUSAGE, "--filter: %zu bytes are too long a filter",
-                       strlen(c->filter));
-    if (c->ports.n == 0)
-        buf_puts(filter, c->filter ? c->filter : "tcp");
-    return TA_OK;
-}
-
-static int check_config(const struct config *c, bool has_command, struct err *e)
-{
-    if (c->snaplen < SNAPLEN_MIN || c->snaplen > LIMIT_PACKET_BYTES)
-        return err_set(e, TA_EUSAGE, "--snaplen: expected %d to %u bytes, found %" PRIu64,
-                       SNAPLEN_MIN, LIMIT_PACKET_BYTES, c->snaplen);
-    if (c->buffer_bytes == 0 || c->buffer_bytes > INT32_MAX)
-        return err_set(e, TA_EUSAGE, "--buffer: expected at most 2GiB, found %" PRIu64 " bytes",
-                       c->buffer_bytes);
-    if (c->sample_hz > SAMPLE_HZ_MAX)
-        return err_set(e, TA_EUSAGE, "--sample-hz: expected 0 to %d, found %" PRId64, SAMPLE_HZ_MAX,
-                       c->sample_hz);
-    if (c->output == NULL || strcmp(c->output, "-") != 0)
-        return TA_OK;
-    if (has_command)
-        return err_set(e, TA_EUSAGE, "-o - and COMMAND would both write to stdout: name a file");
-    if (isatty(STDOUT_FILENO))
-        return err_set(e, TA_EUSAGE, "-o -: a trace is no text for a terminal: redirect stdout");
-    return TA_OK;
-}
-
-/* tokaudit-20261130T111300Z.pcapng.gz */
-static void default_output(char out[64])
-{
-    char utc[32];
-    size_t n = 0;
-    clock_utc(clock_real_ns(), utc);
-    for (const char *p = utc; *p != '\0'; p++) {
-        if (*p != '-' && *p != ':')
-            utc[n++] = *p;
-    }
-    snprintf(out, 64, "tokaudit-%.*s.pcapng.gz", (int)n, utc);
-}
-
-static enum redact_mode redact_mode(const struct config *c)
-{
-    enum redact_mode mode = REDACT_NOTHING;
-    while (strcmp(redact_mode_name(mode), c->redact) != 0)
-        mode++;
-    return mode;
-}
-
 /* As the manifest has it. */
 static const char *redacted_of(enum redact_mode mode)
 {
@@ -170,9 +94,9 @@ static const char *redacted_of(enum redact_mode mode)
 
 /* What one capture holds, from the device to the trace. */
 struct capture {
-    const struct config *config;
+    const struct capture_config *config;
     char **command; /* NULL: none */
-    uint16_t ports[PORTS_MAX];
+    uint16_t ports[CAPTURE_PORTS_MAX];
     char default_path[64];
     const char *path;
     struct buf filter;
@@ -181,7 +105,7 @@ struct capture {
     struct writer *writer;
     struct sampler *sampler;
     struct recorder_result result;
-    uint64_t packets, bytes;
+    uint64_t packets, bytes, parts;
 };
 
 static void close_trace(void *ctx)
@@ -210,10 +134,42 @@ static int open_trace(struct capture *c, struct err *e)
                                    .host = host[0] ? host : NULL,
                                    .command = c->command ? buf_text(&command) : NULL,
                                    .label = c->config->label,
-                                   .redacted = redacted_of(redact_mode(c->config))};
+                                   .rotate_bytes = c->config->rotate_bytes,
+                                   .rotate_ns = c->config->rotate_ns,
+                                   .redacted = redacted_of(capture_config_redact(c->config))};
     int r = writer_open(&c->writer, c->path, &origin, e);
     buf_done(&command);
     return r == TA_OK && c->config->sync ? writer_sync(c->writer, e) : r;
+}
+
+/* The trace, or its first file, becomes the caller's. */
+static int give_file(const struct capture *c, struct err *e)
+{
+    if (strcmp(c->path, "-") == 0)
+        return TA_OK;
+    if (!capture_config_rotates(c->config))
+        return privileges_give(&c->caller, c->path, e);
+    char *first = rotation_path(c->path, 1);
+    int r = privileges_give(&c->caller, first, e);
+    free(first);
+    return r;
+}
+
+/* Later files are created without rights: better to know it now than in an hour. */
+static int check_folder(const struct capture *c, struct err *e)
+{
+    const char *name = rotation_base(c->path);
+    if (!c->caller.present || !capture_config_rotates(c->config))
+        return TA_OK;
+    char *folder = mem_printf("%.*s.", (int)(name - c->path), c->path);
+    int r = faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) == 0
+                ? TA_OK
+                : err_sys(e, TA_ESYS,
+                          "the files that follow the first could not be created by the user who "
+                          "called sudo: %s",
+                          folder);
+    free(folder);
+    return r;
 }
 
 /* In this order: the device, which needs rights; the file; the servers' pids, which may need them
@@ -245,8 +201,10 @@ static int open_all(struct capture *c, struct err *e)
         sampler_find(c->sampler);
     else if (c->config->sample_hz > 0)
         log_info("memory and CPU are not sampled: not known how on this system");
-    r = strcmp(c->path, "-") == 0 ? TA_OK : privileges_give(&c->caller, c->path, e);
-    return r == TA_OK ? privileges_drop(&c->caller, e) : r;
+    r = give_file(c, e);
+    if (r == TA_OK)
+        r = privileges_drop(&c->caller, e);
+    return r == TA_OK ? check_folder(c, e) : r;
 }
 
 static void say_start(const struct capture *c)
@@ -266,11 +224,28 @@ static void say_redacted(const struct redact_totals *t)
         fprintf(stderr, "tokaudit: %s secrets were overwritten (--redact)\n",
                 units_count(t->secrets, n));
     if (t->unjudged_bytes > 0)
-        fprintf(
-            stderr,
-            "tokaudit: %s behind missing bytes or in IP fragments could not be judged, and were "
-            "overwritten too; --redact none keeps them\n",
-            units_bytes(t->unjudged_bytes, bytes));
+        fprintf(stderr,
+                "tokaudit: %s behind missing bytes or in lone IP fragments could not be judged, "
+                "and were "
+                "overwritten too; --redact none keeps them\n",
+                units_bytes(t->unjudged_bytes, bytes));
+}
+
+/* "run.pcapng.gz", or "run-00001.pcapng.gz ... run-00007.pcapng.gz". */
+static void name_files(const char *path, uint64_t parts, bool rotated, struct buf *out)
+{
+    if (!rotated) {
+        text_terminal(out, slice_of(path));
+        return;
+    }
+    char *first = rotation_path(path, 1), *last = rotation_path(path, parts);
+    text_terminal(out, slice_of(first));
+    if (parts > 1) {
+        buf_puts(out, parts > 2 ? " ... " : " ");
+        text_terminal(out, slice_of(last));
+    }
+    free(first);
+    free(last);
 }
 
 static void say_end(struct capture *c)
@@ -278,7 +253,7 @@ static void say_end(struct capture *c)
     char packets[32], bytes[32], drops[32];
     struct buf path;
     buf_init(&path, 1 << 16);
-    text_terminal(&path, slice_of(c->path));
+    name_files(c->path, c->parts, capture_config_rotates(c->config), &path);
     uint64_t dropped = c->result.counts.dropped;
     fprintf(stderr, "tokaudit: %s: %s packets, %s, ", buf_text(&path),
             units_count(c->packets, packets), units_bytes(c->bytes, bytes));
@@ -298,6 +273,12 @@ static void say_end(struct capture *c)
     if (c->result.ledger_dropped > 0)
         log_warn("%s lines on the ledger pipe were no JSON objects: dropped",
                  units_count(c->result.ledger_dropped, drops));
+    if (c->parts > 2) {
+        char *all = rotation_pattern(c->path);
+        buf_clear(&path);
+        text_terminal(&path, slice_of(all));
+        free(all);
+    }
     if (strcmp(c->path, "-") != 0)
         fprintf(stderr, "tokaudit: to look into it: tokaudit analyze %s\n", buf_text(&path));
     buf_done(&path);
@@ -311,13 +292,14 @@ static int record(struct capture *c, struct err *e)
                                  .sample_hz = (int)c->config->sample_hz,
                                  .command = c->command,
                                  .caller = &c->caller,
-                                 .redact = redact_mode(c->config),
+                                 .redact = capture_config_redact(c->config),
                                  .tail_ns = c->config->tail_ns,
                                  .duration_ns = c->config->duration_ns};
     say_start(c);
     int r = recorder_run(&plan, &c->result, e);
     c->packets = writer_packets(c->writer);
     c->bytes = writer_bytes(c->writer);
+    c->parts = writer_parts(c->writer);
     struct err closing;
     struct writer *w = c->writer;
     c->writer = NULL;
@@ -343,19 +325,21 @@ static int status_of(const struct capture *c, int r)
     return LOAD_CAPTURE_FAILED;
 }
 
-static int capture(const struct config *config, char **command)
+static int capture(struct capture_config *config, char **command)
 {
     struct err e = {.msg = ""};
     struct capture c = {.config = config, .command = command, .path = config->output};
     c.result.load_status = LOAD_CAPTURE_FAILED;
     if (c.path == NULL) {
-        default_output(c.default_path);
+        capture_config_output(c.default_path);
         c.path = c.default_path;
     }
     buf_init(&c.filter, 1 << 16);
-    int r = check_config(config, command != NULL, &e);
+    int r = capture_config_check(config, command != NULL, &e);
     if (r == TA_OK)
-        r = read_ports(config, c.ports, &c.filter, &e);
+        r = capture_config_rotate(config, &e);
+    if (r == TA_OK)
+        r = capture_config_ports(config, c.ports, &c.filter, &e);
     if (r == TA_OK)
         r = open_all(&c, &e);
     if (r == TA_OK)
@@ -375,36 +359,15 @@ static int capture(const struct config *config, char **command)
 
 /* --- capture --read --------------------------------------------------------------------------- */
 
-static const struct config defaults = {.redact = "secrets",
-                                       .tail_ns = NS_PER_S / 2,
-                                       .sample_hz = 10,
-                                       .snaplen = LIMIT_PACKET_BYTES,
-                                       .buffer_bytes = 64u << 20};
-
-/* What is about a device or a load has no meaning for packets that are there already. */
-static int check_read(const struct config *c, bool has_command, struct err *e)
-{
-    if (c->filter != NULL)
-        return err_set(e, TA_EUSAGE,
-                       "--filter does not go with --read: it is compiled for a device, and misses "
-                       "tagged and fragmented packets of a file; -p PORT picks connections");
-    if (has_command)
-        return err_set(e, TA_EUSAGE, "--read copies a capture: there is no COMMAND to be run");
-    if (c->interface != NULL || c->duration_ns != 0 || c->tail_ns != defaults.tail_ns ||
-        c->sample_hz != defaults.sample_hz || c->snaplen != defaults.snaplen ||
-        c->buffer_bytes != defaults.buffer_bytes)
-        return err_set(e, TA_EUSAGE,
-                       "-i, --duration, --tail, --sample-hz, --snaplen and --buffer are for "
-                       "recording; they do not go with --read");
-    return check_config(c, has_command, e);
-}
-
-static void say_import(const char *path, const struct import_result *r)
+/* libpcap divides the ring into blocks of 256 KiB, and of loopback's packets of 64 KiB three fit
+ * one: a ring of this size holds 72 MiB of them (C3). */
+static void say_import(const struct capture_config *c, const char *path,
+                       const struct import_result *r)
 {
     char packets[32], bytes[32], more[32];
     struct buf name;
     buf_init(&name, 1 << 16);
-    text_terminal(&name, slice_of(path));
+    name_files(path, r->parts, capture_config_rotates(c), &name);
     fprintf(stderr, "tokaudit: %s: %s packets, %s", buf_text(&name),
             units_count(r->packets, packets), units_bytes(r->bytes, bytes));
     if (r->left_out > 0)
@@ -420,26 +383,30 @@ static void say_import(const char *path, const struct import_result *r)
 }
 
 /* Parses what others made, so never as root (C20): the files are read as the user who called. */
-static int import(const struct config *c, bool has_command)
+static int import(struct capture_config *c, bool has_command)
 {
     struct err e = {.msg = ""};
     struct caller caller = {.present = false};
     struct import_result result;
-    uint16_t ports[PORTS_MAX];
+    uint16_t ports[CAPTURE_PORTS_MAX];
     char default_path[64];
     struct buf filter; /* the ports as text: not wanted here */
     buf_init(&filter, 1 << 16);
-    default_output(default_path);
+    capture_config_output(default_path);
+    int r = capture_config_check_read(c, has_command, &e);
+    if (r == TA_OK)
+        r = capture_config_rotate(c, &e);
     struct import_plan plan = {.files = c->read.v,
                                .n_files = c->read.n,
                                .ports = ports,
                                .n_ports = c->ports.n,
                                .output = c->output != NULL ? c->output : default_path,
                                .label = c->label,
-                               .redact = redact_mode(c)};
-    int r = check_read(c, has_command, &e);
+                               .rotate_bytes = c->rotate_bytes,
+                               .rotate_ns = c->rotate_ns,
+                               .redact = capture_config_redact(c)};
     if (r == TA_OK)
-        r = read_ports(c, ports, &filter, &e);
+        r = capture_config_ports(c, ports, &filter, &e);
     if (r == TA_OK)
         r = privileges_caller(&caller, &e);
     if (r == TA_OK)
@@ -447,7 +414,7 @@ static int import(const struct config *c, bool has_command)
     if (r == TA_OK)
         r = import_run(&plan, &result, &e);
     if (r == TA_OK)
-        say_import(plan.output, &result);
+        say_import(c, plan.output, &result);
     else if (e.msg[0] != '\0')
         log_error("%s", e.msg);
     privileges_caller_done(&caller);
@@ -461,7 +428,7 @@ static int import(const struct config *c, bool has_command)
 /* ---------------------------------------------------------------------------------------------- */
 
 /* Behind --read, operands are files too: the shell's *.pcap is many words. */
-static int read_operands(struct config *c, char **argv, int first, int own)
+static int read_operands(struct capture_config *c, char **argv, int first, int own)
 {
     if (first < own && c->read.n == 0) {
         fprintf(stderr,
@@ -480,7 +447,7 @@ static int run(int argc, char **argv)
 {
     int status;
     int own = own_arguments(argc, argv);
-    struct config config = defaults;
+    struct capture_config config = capture_config_defaults;
     int first = cli_begin(&cmd_capture, &config, own, argv, &status);
     if (first < 0)
         return status;

@@ -6,6 +6,7 @@
 
 #include "traces/base/buf.h"
 #include "traces/base/log.h"
+#include "traces/base/mem.h"
 #include "traces/base/text.h"
 #include "traces/base/units.h"
 #include "traces/verify.h"
@@ -20,6 +21,38 @@ static const struct cli_option options[] = {{"quiet", 'q', CLI_FLAG, NULL,
                                              offsetof(struct config, quiet),
                                              "Print nothing about whole traces.", NULL},
                                             {NULL, 0, CLI_FLAG, NULL, 0, NULL, NULL}};
+
+/* An operand and what became of it. */
+struct checked {
+    const char *path;
+    struct verify_result r;
+    bool rotated; /* it is a part of a rotation, as far as could be told */
+};
+
+/* Names on a terminal, made safe for it. */
+struct names {
+    struct buf text[2];
+};
+
+static const char *safe(struct buf *b, const char *name)
+{
+    buf_clear(b);
+    text_terminal(b, slice_of(name));
+    return buf_text(b);
+}
+
+/* --- a file -----------------------------------------------------------------------------------
+ */
+
+static void print_part(struct names *n, const struct verify_result *r)
+{
+    if (r->part.seq == 0)
+        return;
+    printf("  part %" PRIu64 " of a rotation", r->part.seq);
+    if (r->part.seq > 1)
+        printf(", after %s with sha256 %s", safe(&n->text[1], r->part.after), r->part.sha256);
+    putchar('\n');
+}
 
 static void print_whole(const char *name, const struct verify_result *r)
 {
@@ -42,27 +75,97 @@ static void print_wrong(const char *name, const struct verify_result *r)
 }
 
 /* The exit status for this file alone. */
-static int verify_one(const char *path, bool quiet, bool *judged)
+static int verify_one(struct checked *c, struct names *n, bool quiet, bool *judged)
 {
-    struct verify_result r;
+    struct verify_result *r = &c->r;
     struct err e = {.msg = ""};
-    struct buf name;
-    int rc = verify_file(path, &r, &e);
+    int rc = verify_file(c->path, r, &e);
     if (rc != TA_OK) {
         log_error("%s", e.msg);
         return rc == TA_EFORMAT ? EXIT_UNUSABLE : EXIT_ENVIRONMENT;
     }
-    buf_init(&name, 1 << 16);
-    text_terminal(&name, slice_of(path));
-    *judged |= r.state != VERIFY_FOREIGN;
-    if (r.state == VERIFY_FOREIGN)
-        log_error("%s is not a trace of tokaudit: %s", buf_text(&name), r.why);
-    else if (r.state != VERIFY_WHOLE)
-        print_wrong(buf_text(&name), &r);
+    const char *name = safe(&n->text[0], c->path);
+    *judged |= r->state != VERIFY_FOREIGN;
+    c->rotated = r->state != VERIFY_FOREIGN && r->part.seq > 0;
+    if (r->state == VERIFY_FOREIGN) {
+        log_error("%s is not a trace of tokaudit: %s", name, r->why);
+        return EXIT_UNUSABLE;
+    }
+    if (r->state != VERIFY_WHOLE)
+        print_wrong(name, r);
     else if (!quiet)
-        print_whole(buf_text(&name), &r);
-    buf_done(&name);
-    return r.state == VERIFY_WHOLE ? 0 : r.state == VERIFY_FOREIGN ? EXIT_UNUSABLE : EXIT_WRONG;
+        print_whole(name, r);
+    if (r->state != VERIFY_WHOLE || !quiet)
+        print_part(n, r);
+    return r->state == VERIFY_WHOLE ? 0 : EXIT_WRONG;
+}
+
+/* --- the chain between files -------------------------------------------------------------------
+ */
+
+static const struct checked *find(const struct checked *v, size_t n, const struct checked *after)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].rotated && verify_follows(&after->r, &v[i].r))
+            return &v[i];
+    }
+    return NULL;
+}
+
+/* Why c does not follow the part that was given before it (NULL: it is the first). Is it wrong? */
+static bool print_break(const struct checked *v, size_t n, const struct checked *before,
+                        const struct checked *c, struct names *names)
+{
+    const struct checked *found = find(v, n, c);
+    const struct rotation_part *part = &c->r.part;
+    const char *name = safe(&names->text[0], c->path);
+    if (found != NULL)
+        printf("%s: OUT OF ORDER: part %" PRIu64 " goes behind part %" PRIu64 ", which is %s\n",
+               name, part->seq, found->r.part.seq, safe(&names->text[1], found->path));
+    else if (before == NULL)
+        return false;
+    else if (before->r.part.seq + 1 == part->seq)
+        printf("%s: CHAIN BROKEN: part %" PRIu64 " was written after another file than %s, or "
+               "that was changed since: its sha256 was %s\n",
+               name, part->seq, safe(&names->text[1], before->path), part->sha256);
+    else
+        printf("%s: MISSING before it: part %" PRIu64 ", %s with sha256 %s\n", name, part->seq - 1,
+               safe(&names->text[1], part->after), part->sha256);
+    return true;
+}
+
+static void print_whole_chain(const struct checked *first, const struct checked *last)
+{
+    if (first != last)
+        printf("parts %" PRIu64 " to %" PRIu64 " of a rotation: each names the sha256 of the one "
+               "before it\n",
+               first->r.part.seq, last->r.part.seq);
+}
+
+/* Parts of a rotation must stand in their order, with none left out between them. */
+static int verify_chain(const struct checked *v, size_t n, bool quiet, struct names *names)
+{
+    const struct checked *first = NULL, *before = NULL;
+    int status = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct checked *c = &v[i];
+        if (!c->rotated)
+            continue;
+        if (before == NULL || !verify_follows(&c->r, &before->r)) {
+            if (before != NULL && !quiet)
+                print_whole_chain(first, before);
+            if (c->r.part.seq > 1 && print_break(v, n, before, c, names))
+                status = EXIT_WRONG;
+            first = c;
+        }
+        before = c;
+    }
+    if (before != NULL && !quiet)
+        print_whole_chain(first, before);
+    if (before != NULL && !quiet && status == 0 && before->r.next[0] != '\0')
+        printf("%s: the rotation goes on in %s, which was not looked at\n",
+               safe(&names->text[0], before->path), safe(&names->text[1], before->r.next));
+    return status;
 }
 
 /* What is wrong with a trace counts more than what is no trace. */
@@ -73,10 +176,31 @@ static int worse(int a, int b)
     return rank[a] > rank[b] ? a : b;
 }
 
+static int verify_all(char **paths, size_t n, bool quiet)
+{
+    int status = 0;
+    bool judged = false;
+    struct names names;
+    struct checked *v = mem_array(n, sizeof *v);
+    buf_init(&names.text[0], 1 << 16);
+    buf_init(&names.text[1], 1 << 16);
+    for (size_t i = 0; i < n; i++) {
+        v[i] = (struct checked){.path = paths[i]};
+        status = worse(status, verify_one(&v[i], &names, quiet, &judged));
+    }
+    status = worse(status, verify_chain(v, n, quiet, &names));
+    if (judged && !(quiet && status == 0))
+        puts("This proves integrity, not authorship: who can write the file can make its hashes "
+             "anew.");
+    buf_done(&names.text[0]);
+    buf_done(&names.text[1]);
+    free(v);
+    return status;
+}
+
 static int run(int argc, char **argv)
 {
     int status;
-    bool judged = false;
     struct config config = {false};
     int first = cli_begin(&cmd_verify, &config, argc, argv, &status);
     if (first < 0)
@@ -85,13 +209,7 @@ static int run(int argc, char **argv)
         fputs("tokaudit verify: no trace is named. See: tokaudit help verify\n", stderr);
         return EXIT_USAGE;
     }
-    status = 0;
-    for (int i = first; i < argc; i++)
-        status = worse(status, verify_one(argv[i], config.quiet, &judged));
-    if (judged && !(config.quiet && status == 0))
-        puts("This proves integrity, not authorship: who can write the file can make its hashes "
-             "anew.");
-    return status;
+    return verify_all(argv + first, (size_t)(argc - first), config.quiet);
 }
 
 const struct cli_command cmd_verify = {
@@ -106,15 +224,20 @@ const struct cli_command cmd_verify = {
         "  unclosed   it ends early (a crash, a full disk, a kill): what is there is intact\n"
         "  broken     something in it was changed, taken out or added; the first such place is "
         "named\n\n"
+        "Of the files of a rotation (capture --rotate) each names the SHA-256 of the one before: "
+        "named in their order,\n"
+        "they are held against it, and what is missing, out of order or changed is said.\n\n"
         "This proves integrity, not authorship: who can write the file can make its hashes anew. "
         "To hold a trace\n"
         "against a copy, compare the sha256 that is printed.\n\n"
-        "Exit status: 0 all are whole; 1 one is unclosed or broken; 3 one is not a trace of "
+        "Exit status: 0 all are whole; 1 one is unclosed or broken, or their chain is; 3 one is "
+        "not a trace of "
         "tokaudit (other\n"
         "captures hold nothing to verify them by) or cannot be read; 4 the disk failed; 2 wrong "
         "usage.",
     .options = options,
     .examples = "  tokaudit verify run.pcapng.gz\n"
+                "  tokaudit verify run-*.pcapng.gz\n"
                 "  tokaudit verify -q *.pcapng.gz && echo all whole\n",
     .run = run,
 };

@@ -17,6 +17,7 @@
 #include "traces/base/units.h"
 #include "traces/limits.h"
 #include "traces/reader.h"
+#include "traces/rotation.h"
 #include "traces/twins.h"
 #include "traces/writer.h"
 
@@ -165,6 +166,8 @@ static int write_packet(void *ctx, int64_t t_ns, const uint8_t *p, size_t n, siz
     int rc = TA_OK;
     if (writer_packets(im->writer) % TICK_PACKETS == 0)
         rc = writer_tick(im->writer, e);
+    if (rc == TA_OK && writer_is_full(im->writer, t_ns))
+        rc = writer_rotate(im->writer, t_ns, im->counts, e);
     return rc == TA_OK ? writer_packet(im->writer, t_ns, p, n, wire_n, e) : rc;
 }
 
@@ -401,7 +404,7 @@ static int end_redaction(struct import *im)
         return rc;
     buf_init(&text, NOTE_BYTES);
     buf_printf(&text,
-               "%s behind missing bytes or in IP fragments could not be judged, and were "
+               "%s behind missing bytes or in lone IP fragments could not be judged, and were "
                "overwritten too",
                units_bytes(im->result->redacted.unjudged_bytes, bytes));
     rc = put_note(im, &text, NULL, NULL);
@@ -438,17 +441,33 @@ static bool is_pipe(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+           S_ISREG(x.st_mode);
+}
+
+/* Would the trace, or some file of its rotation, be written there? */
+static bool is_output(const struct import_plan *plan, const char *file)
+{
+    bool rotates = plan->rotate_bytes > 0 || plan->rotate_ns > 0;
+    uint64_t seq = rotates ? rotation_seq(plan->output, file) : 0;
+    if (!rotates || seq == 0)
+        return !rotates && is_same_file(plan->output, file);
+    char *part = rotation_path(plan->output, seq);
+    bool same = is_same_file(part, file);
+    free(part);
+    return same;
+}
+
 /* Writing would destroy what is yet to be read. */
 static int refuse_output_among_files(const struct import_plan *plan, struct err *e)
 {
-    struct stat out, in;
-    if (strcmp(plan->output, "-") == 0 || stat(plan->output, &out) != 0)
-        return TA_OK;
-    for (size_t i = 0; i < plan->n_files; i++) {
-        if (strcmp(plan->files[i], "-") != 0 && stat(plan->files[i], &in) == 0 &&
-            in.st_dev == out.st_dev && in.st_ino == out.st_ino && S_ISREG(in.st_mode))
+    for (size_t i = 0; i < plan->n_files && strcmp(plan->output, "-") != 0; i++) {
+        if (strcmp(plan->files[i], "-") != 0 && is_output(plan, plan->files[i]))
             return err_set(e, TA_EUSAGE, "%s would be read and written at once: name another -o",
-                           plan->output);
+                           plan->files[i]);
     }
     return TA_OK;
 }
@@ -507,6 +526,8 @@ int import_run(const struct import_plan *plan, struct import_result *out, struct
                                    .snaplen = LIMIT_PACKET_BYTES,
                                    .label = plan->label,
                                    .redacted = redacted,
+                                   .rotate_bytes = plan->rotate_bytes,
+                                   .rotate_ns = plan->rotate_ns,
                                    .copied = true},
                         .before = unknown,
                         .counts = unknown};
@@ -521,6 +542,7 @@ int import_run(const struct import_plan *plan, struct import_result *out, struct
     if (im.writer != NULL) {
         out->packets = writer_packets(im.writer);
         out->bytes = writer_bytes(im.writer);
+        out->parts = writer_parts(im.writer);
         out->dropped = im.counts.dropped;
         int closed = writer_close(im.writer, &closing);
         if (rc == TA_OK && closed != TA_OK) {

@@ -20,11 +20,14 @@ struct import_plan {
     const char *output;
     const char *label; /* NULL: as the source has it */
     enum redact_mode redact;
+    uint64_t rotate_bytes; /* as in struct writer_origin */
+    int64_t rotate_ns;
 };
 
 struct import_result {
     size_t files;            /* of which something could be read */
     uint64_t packets, bytes; /* of the trace */
+    uint64_t parts;          /* files of it */
     uint64_t left_out;       /* packets that are not in it: see the notes */
     uint64_t damaged;        /* files that were cut short or damaged */
     uint64_t dropped;        /* when they were recorded; UINT64_MAX: not stated */

@@ -118,11 +118,25 @@ static int on_packet(void *ctx, int64_t t_ns, const uint8_t *p, size_t n, size_t
     return redactor_packet(r->redactor, source_link(r->plan->source), t_ns, p, n, wire_n, r->e);
 }
 
+/* On to the next file, if the one at hand is full: each has the counts of its own, and tells again
+ * what the machine is. */
+static int rotate_before(struct recorder *r, int64_t t_ns, struct err *e)
+{
+    struct writer *w = r->plan->writer;
+    if (!writer_is_full(w, t_ns))
+        return TA_OK;
+    r->result->counts = source_counts(r->plan->source);
+    int outcome = sample_batch_divide(&r->samples, e);
+    return outcome == TA_OK ? writer_rotate(w, clock_real_ns(), r->result->counts, e) : outcome;
+}
+
 /* What comes out of the redactor. */
 static int write_packet(void *ctx, int64_t t_ns, const uint8_t *p, size_t n, size_t wire_n,
                         struct err *e)
 {
-    return writer_packet(((struct recorder *)ctx)->plan->writer, t_ns, p, n, wire_n, e);
+    struct recorder *r = ctx;
+    int outcome = rotate_before(r, t_ns, e);
+    return outcome == TA_OK ? writer_packet(r->plan->writer, t_ns, p, n, wire_n, e) : outcome;
 }
 
 static int write_custom(void *ctx, struct slice json, struct err *e)
@@ -162,6 +176,8 @@ static void on_tick(uv_timer_t *timer)
         check(r, redactor_tick(r->redactor, clock_real_ns(), r->e));
     if (r->failed == 0)
         check(r, writer_tick(r->plan->writer, r->e));
+    if (r->failed == 0)
+        check(r, rotate_before(r, -1, r->e));
     if (r->failed == 0 && r->ticks % SECOND_TICKS == 0)
         once_a_second(r);
     if (r->ticks == QUIET_TICKS && writer_packets(r->plan->writer) == 0)

@@ -66,6 +66,13 @@ int sample_batch_step(struct sample_batch *b, uint64_t *wait_ms, struct err *e)
     return r;
 }
 
+int sample_batch_divide(struct sample_batch *b, struct err *e)
+{
+    if (b->sampler != NULL)
+        sampler_repeat(b->sampler);
+    return b->json.n > 0 ? write_block(b, e) : TA_OK;
+}
+
 static int64_t ns_of(struct timeval t)
 {
     return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * NS_PER_US;

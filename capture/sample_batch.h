@@ -25,6 +25,10 @@ void sample_batch_done(struct sample_batch *b);
  * call again. */
 int sample_batch_step(struct sample_batch *b, uint64_t *wait_ms, struct err *e) TA_NODISCARD;
 
+/* Writes what there is, before another file begins, whose first sample says again what the machine
+ * is. */
+int sample_batch_divide(struct sample_batch *b, struct err *e) TA_NODISCARD;
+
 /* Writes the last block, with what the recorder itself has used ("self"). */
 int sample_batch_end(struct sample_batch *b, struct err *e) TA_NODISCARD;
 

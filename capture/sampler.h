@@ -23,6 +23,9 @@ void sampler_free(struct sampler *s);
  * rights are dropped, because another user's process is found only with them. */
 void sampler_find(struct sampler *s);
 
+/* The next sample tells again what is told once: a new file begins. */
+void sampler_repeat(struct sampler *s);
+
 /* Appends one sample to the open array of w, and an object for each process that came or went. */
 void sampler_take(struct sampler *s, int64_t late_ns, struct jsonw *w);
 

@@ -20,6 +20,11 @@ void sampler_find(struct sampler *s)
     (void)s;
 }
 
+void sampler_repeat(struct sampler *s)
+{
+    (void)s;
+}
+
 void sampler_take(struct sampler *s, int64_t late_ns, struct jsonw *w)
 {
     (void)s;

@@ -346,6 +346,13 @@ static void refresh(struct sampler *s, struct proc_stat *stats, struct jsonw *w)
     }
 }
 
+void sampler_repeat(struct sampler *s)
+{
+    s->last_slow_ns = 0;
+    for (size_t i = 0; i < s->tracked.n; i++)
+        s->tracked.v[i].announced = false;
+}
+
 void sampler_take(struct sampler *s, int64_t late_ns, struct jsonw *w)
 {
     struct proc_stat stats[PROCESSES_MAX];

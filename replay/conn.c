@@ -11,12 +11,13 @@
 
 #include "replay/message.h"
 #include "traces/base/clock.h"
+#include "traces/base/log.h"
 #include "traces/base/mem.h"
 #include "traces/base/text.h"
 #include "traces/http.h"
 #include "traces/sse.h"
 
-enum conn_state { CONNECTING, IDLE, LOADED, BUSY, CLOSING };
+enum conn_state { CONNECTING, HANDSHAKING, IDLE, LOADED, BUSY, CLOSING };
 
 enum { READS = 64 };
 
@@ -32,6 +33,7 @@ struct conn {
     uint64_t serial;
     uv_poll_t poll;
     int fd;
+    struct tls *tls; /* NULL: plain */
     enum conn_state state;
     bool remote_ended, remote_reset;
     uint16_t local_port;
@@ -42,6 +44,7 @@ struct conn {
     size_t written;
     struct piece unrecorded; /* n = 0: none */
     bool write_failed;
+    bool torn; /* by the server, as a write was told; a read then is told of an end alone */
 
     struct http *http;
     struct byte_sink in;
@@ -51,6 +54,8 @@ struct conn {
     bool head_only;     /* the request was HEAD */
 
     struct conn_reply reply;
+    int64_t replied_ns; /* end of the last reply that left it open; -1: none */
+    int64_t ended_ns;   /* by the server */
     bool answered, whole,
         keep; /* the final response ended; … by its framing; the connection may go on */
 };
@@ -85,11 +90,26 @@ uint32_t conn_requests(const struct conn *c)
     return c->requests;
 }
 
+bool conn_ended_within(const struct conn *c, int64_t ns)
+{
+    return c->remote_ended && c->replied_ns >= 0 && c->ended_ns - c->replied_ns < ns;
+}
+
 /* The recorder's first fault ends the run, from the driver. */
 static void recorded(struct conn *c, int r, const struct err *e)
 {
     if (r != TA_OK && c->env->trace.code == TA_OK)
         c->env->trace = *e;
+}
+
+static ssize_t transmit(struct conn *c, const void *p, size_t n)
+{
+    return c->tls != NULL ? tls_send(c->tls, p, n) : send(c->fd, p, n, 0);
+}
+
+static ssize_t receive(struct conn *c, void *p, size_t n)
+{
+    return c->tls != NULL ? tls_recv(c->tls, p, n) : recv(c->fd, p, n, 0);
 }
 
 /* --- end of life ------------------------------------------------------------------------------ */
@@ -113,16 +133,25 @@ static void flow_ended(struct conn *c, bool by_remote, bool reset, int64_t t_ns)
     c->remote_reset = c->remote_reset || (by_remote && reset);
 }
 
-void conn_close(struct conn *c)
+static void close_as(struct conn *c, bool reset)
 {
+    struct linger none = {.l_onoff = 1, .l_linger = 0};
     if (c->state == CLOSING)
         return;
     c->state = CLOSING;
     uv_close((uv_handle_t *)&c->poll, on_closed); /* stops polling at once, so fd may go */
+    if (reset)
+        setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     int64_t now = clock_real_ns();
+    tls_free(c->tls);
     close(c->fd);
     if (!c->remote_reset)
-        flow_ended(c, false, false, now);
+        flow_ended(c, false, reset, now);
+}
+
+void conn_close(struct conn *c)
+{
+    close_as(c, false);
 }
 
 /* --- the response ----------------------------------------------------------------------------- */
@@ -157,9 +186,9 @@ static int on_head(void *ctx, const struct http_head *h, struct byte_sink *body)
         c->keep = false; /* a second response to one request */
         return TA_OK;
     }
-    c->reply.status = h->status;
-    if (h->status < 200)
+    if (h->status < 200 && h->status != 101)
         return TA_OK;
+    c->reply.status = h->status;
     c->keep = h->keep_alive && (h->framing == HTTP_LENGTH || h->framing == HTTP_CHUNKED ||
                                 h->framing == HTTP_NO_BODY);
     if (is_event_stream(h)) {
@@ -173,7 +202,7 @@ static int on_head(void *ctx, const struct http_head *h, struct byte_sink *body)
 static int on_done(void *ctx, enum end_kind why, bool complete, struct mark last)
 {
     struct conn *c = ctx;
-    if (c->reply.status < 200 || c->answered)
+    if (c->reply.status == 0 || c->answered)
         return TA_OK;
     c->answered = true;
     c->whole = complete;
@@ -205,12 +234,15 @@ static void end_request(struct conn *c, const char *outcome, int64_t end_ns)
         reply.outcome = outcome;
         reply.end_ns = end_ns;
     }
-    bool keep =
-        c->whole && c->keep && outcome == NULL && !c->remote_ended && c->written == c->out.bytes.n;
-    if (keep)
+    bool whole = c->whole && outcome == NULL;
+    if (whole && c->keep && !c->remote_ended && c->written == c->out.bytes.n) {
         c->state = IDLE;
-    else
-        conn_close(c);
+        c->replied_ns = reply.end_ns;
+    } else {
+        /* An answer that is not waited for any longer is torn off: the server learns that nobody
+         * reads it, and who reads the trace that no more of it could come. */
+        close_as(c, !whole && !c->remote_ended);
+    }
     c->env->sink.done(c->env->sink.ctx, c, &reply);
 }
 
@@ -247,6 +279,7 @@ static const char *early_end(const struct conn *c, bool reset)
 static void remote_end(struct conn *c, bool reset, int64_t t_ns)
 {
     enum conn_state state = c->state;
+    c->ended_ns = t_ns;
     flow_ended(c, true, reset, t_ns);
     if (state != BUSY) {
         struct conn_env *env = c->env;
@@ -283,8 +316,8 @@ struct intake {
 /* Reads until nothing is left, and keeps only the times: everything else comes after. */
 static void read_all(struct conn *c, struct intake *in)
 {
-    while (in->n < READS && in->used < CONN_SCRATCH_BYTES) {
-        ssize_t n = recv(c->fd, c->env->scratch + in->used, CONN_SCRATCH_BYTES - in->used, 0);
+    while (in->n < READS && in->used + TLS_RECORD_BYTES <= CONN_SCRATCH_BYTES) {
+        ssize_t n = receive(c, c->env->scratch + in->used, CONN_SCRATCH_BYTES - in->used);
         int64_t now = clock_real_ns();
         if (n < 0 && errno == EINTR)
             continue;
@@ -292,7 +325,7 @@ static void read_all(struct conn *c, struct intake *in)
             return;
         if (n <= 0) {
             in->ended = true;
-            in->reset = n < 0;
+            in->reset = n < 0 || c->torn;
             in->end_ns = now;
             return;
         }
@@ -353,17 +386,19 @@ bool conn_send(struct conn *c, size_t max)
     if (left == 0 || c->write_failed)
         return false;
     int64_t now = clock_real_ns();
-    ssize_t n = send(c->fd, c->out.bytes.p + c->written, left < max ? left : max, 0);
-    if (c->state == LOADED) {
+    ssize_t n = transmit(c, c->out.bytes.p + c->written, left < max ? left : max);
+    if (c->state == LOADED)
         c->state = BUSY;
-        c->requests++;
-        c->reply.sent_ns = now;
-    }
     if (n <= 0) {
         /* What the server said before it closed, if anything, is still to be read, and names the
          * outcome. */
         c->write_failed = n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+        c->torn = c->write_failed && errno == ECONNRESET;
         return false;
+    }
+    if (c->written == 0) {
+        c->requests++;
+        c->reply.sent_ns = now;
     }
     c->unrecorded = (struct piece){c->written, (size_t)n, now};
     c->written += (size_t)n;
@@ -393,6 +428,8 @@ void conn_abort(struct conn *c, const char *outcome)
 
 bool conn_is_alive(const struct conn *c)
 {
+    if (c->tls != NULL)
+        return tls_is_quiet(c->tls);
     uint8_t byte;
     ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK);
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
@@ -448,19 +485,56 @@ static void connected(struct conn *c, int64_t now)
     c->env->sink.ready(c->env->sink.ctx, c);
 }
 
+static void not_connected(struct conn *c, const char *fault)
+{
+    struct conn_env *env = c->env;
+    conn_close(c);
+    env->sink.failed(env->sink.ctx, c, fault);
+}
+
+/* Why, once a run: the ledger has no more than that it failed. */
+static void tell_tls_fault(struct conn *c)
+{
+    if (!c->env->tls_fault_told && c->tls != NULL)
+        log_warn("TLS failed in the midst of the run: %s", tls_fault(c->tls));
+    c->env->tls_fault_told = true;
+}
+
+static void on_handshake(struct conn *c)
+{
+    switch (c->tls != NULL ? tls_handshake(c->tls) : TLS_FAILED) {
+    case TLS_READY:
+        connected(c, clock_real_ns());
+        return;
+    case TLS_WANT_READ:
+        uv_poll_start(&c->poll, UV_READABLE, on_poll);
+        return;
+    case TLS_WANT_WRITE:
+        uv_poll_start(&c->poll, UV_WRITABLE, on_poll);
+        return;
+    case TLS_FAILED:
+        tell_tls_fault(c);
+        not_connected(c, "tls-failed");
+    }
+}
+
 static void on_connect(struct conn *c, int64_t now)
 {
     int fault = 0;
     socklen_t n = sizeof fault;
     if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &fault, &n) != 0)
         fault = errno;
-    if (fault == 0) {
+    if (fault != 0) {
+        not_connected(c, connect_fault(fault));
+        return;
+    }
+    if (c->env->tls == NULL) {
         connected(c, now);
         return;
     }
-    struct conn_env *env = c->env;
-    conn_close(c);
-    env->sink.failed(env->sink.ctx, c, connect_fault(fault));
+    c->tls = tls_new(c->env->tls, c->fd);
+    c->state = HANDSHAKING;
+    on_handshake(c);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -470,12 +544,18 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         on_connect(c, clock_real_ns());
         return;
     }
+    if (c->state == HANDSHAKING) {
+        on_handshake(c);
+        return;
+    }
     if (status == 0 && (events & UV_WRITABLE) != 0 && c->state == BUSY) {
         conn_send(c, SIZE_MAX);
         conn_record_sent(c);
     }
     if (status != 0 || (events & UV_READABLE) != 0)
         take(c); /* an error too is found by reading */
+    if (status != 0 && c->state != CLOSING)
+        poll_for(c); /* libuv has stopped, and what came before the error is not all read yet */
 }
 
 struct conn *conn_open(struct conn_env *env, void *user, const char **fault)
@@ -499,6 +579,7 @@ struct conn *conn_open(struct conn_env *env, void *user, const char **fault)
     c->user = user;
     c->fd = fd;
     c->serial = ++env->opened;
+    c->replied_ns = -1;
     message_init(&c->out);
     uv_poll_init(env->loop, &c->poll, fd);
     c->poll.data = c;

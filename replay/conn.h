@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "replay/plan.h"
+#include "replay/tls.h"
 #include "traces/base/err.h"
 #include "traces/socket_recorder.h"
 
@@ -38,7 +39,8 @@ struct conn_env {
     uv_loop_t *loop;
     const struct sockaddr *remote;
     socklen_t remote_bytes;
-    const char *authority; /* Host, where the request has none */
+    struct tls_context *tls; /* NULL: plain */
+    const char *authority;   /* Host, where the request has none */
     const struct plan_field
         *fields; /* added to every request: API keys, which never enter a plan */
     size_t n_fields;
@@ -46,7 +48,8 @@ struct conn_env {
     struct conn_sink sink;
     uint8_t *scratch; /* CONN_SCRATCH_BYTES, for reading */
     uint64_t events, bytes_in;
-    uint64_t opened;  /* connections so far */
+    uint64_t opened; /* connections so far */
+    bool tls_fault_told;
     struct err trace; /* the first fault of the recorder, code 0: none; the run can't go on */
 };
 
@@ -62,6 +65,9 @@ bool conn_is_idle(const struct conn *c);
 uint16_t conn_local_port(const struct conn *c);
 uint32_t conn_requests(const struct conn *c); /* sent on it so far */
 
+/* Did the server end it so soon after a reply that had left it open? */
+bool conn_ended_within(const struct conn *c, int64_t ns);
+
 /* Is an idle connection still open, as far as this side can know? */
 bool conn_is_alive(const struct conn *c);
 
@@ -74,7 +80,8 @@ void conn_load(struct conn *c, const struct plan_request *r);
 bool conn_send(struct conn *c, size_t max);
 void conn_record_sent(struct conn *c);
 
-/* Ends the request in flight with that outcome (done is called before this returns). */
+/* Ends the request in flight with that outcome, and the connection with a reset (done is called
+ * before this returns). */
 void conn_abort(struct conn *c, const char *outcome);
 
 /* Closes one that has no request in flight. c is gone. */

@@ -5,7 +5,7 @@
 
 enum { SPARE_DESCRIPTORS = 64 };
 
-int descriptors_raise(size_t widest, struct err *e)
+int descriptors_raise(size_t at_once, struct err *e)
 {
     static const rlim_t wanted[] = {65536,
                                     10240}; /* macOS allows the second where the first is refused */
@@ -19,10 +19,11 @@ int descriptors_raise(size_t widest, struct err *e)
         if (setrlimit(RLIMIT_NOFILE, &more) == 0)
             limit = more;
     }
-    if (widest + SPARE_DESCRIPTORS > limit.rlim_cur)
-        return err_set(e, TA_ESYS,
-                       "a group of %zu needs as many descriptors, and this process may have %llu: "
-                       "ulimit -n %zu",
-                       widest, (unsigned long long)limit.rlim_cur, widest + SPARE_DESCRIPTORS);
+    if (at_once + SPARE_DESCRIPTORS > limit.rlim_cur)
+        return err_set(
+            e, TA_ESYS,
+            "%zu requests at once need as many descriptors, and this process may have %llu: "
+            "ulimit -n %zu",
+            at_once, (unsigned long long)limit.rlim_cur, at_once + SPARE_DESCRIPTORS);
     return TA_OK;
 }

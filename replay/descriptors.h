@@ -6,8 +6,8 @@
 
 #include "traces/base/err.h"
 
-/* Raises this process's limit as far as it may; TA_ESYS, with what to do, if a group of that many
- * connections still does not fit. */
-int descriptors_raise(size_t widest_group, struct err *e);
+/* Raises this process's limit as far as it may; TA_ESYS, with what to do, if that many connections
+ * still do not fit. */
+int descriptors_raise(size_t at_once, struct err *e);
 
 #endif

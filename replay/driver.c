@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#include "replay/descriptors.h"
 #include "replay/schedule.h"
+#include "replay/units.h"
 #include "traces/base/clock.h"
 #include "traces/base/log.h"
 #include "traces/base/units.h"
@@ -63,9 +65,32 @@ static void on_signal(uv_signal_t *signal, int number)
     schedule_stop(d->schedule);
 }
 
+static void mask_signals(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaddset(&set, signals[i]);
+    pthread_sigmask(how, &set, NULL);
+}
+
+int driver_prepare(const struct plan *p, struct err *e)
+{
+    struct units units = units_of(p);
+    size_t needed = units_at_once(&units);
+    units_free(&units);
+    int rc = descriptors_raise(needed, e);
+    if (rc == TA_OK)
+        mask_signals(SIG_BLOCK);
+    return rc;
+}
+
 static void on_over(void *ctx)
 {
     struct driver *d = ctx;
+    /* The trace is still to be closed: who presses Ctrl-C twice, or just as the last answer comes,
+     * wants it whole, too. */
+    mask_signals(SIG_BLOCK);
     uv_close((uv_handle_t *)&d->tick, NULL);
     for (size_t i = 0; i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
@@ -81,6 +106,16 @@ static void catch_signals(struct driver *d)
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             uv_signal_start(&d->signals[i], on_signal, signals[i]);
     }
+    mask_signals(SIG_UNBLOCK);
+}
+
+static void report_counts(struct driver_report *r, struct schedule_counts c)
+{
+    r->connections = c.opened;
+    r->planned = c.planned;
+    r->moved = c.moved;
+    r->reopened = c.reopened;
+    r->out_of_time = c.out_of_time;
 }
 
 static int run(struct driver *d, struct socket_recorder *recorder, struct err *e)
@@ -97,6 +132,7 @@ static int run(struct driver *d, struct socket_recorder *recorder, struct err *e
     uv_run(&d->loop, UV_RUN_DEFAULT);
     log_live_end();
     d->report->took_ns = schedule_progress(d->schedule).elapsed_ns;
+    report_counts(d->report, schedule_counts(d->schedule));
     struct err *fault = schedule_fault(d->schedule);
     if (fault->code == TA_OK)
         sendlog_flush(&d->report->log, true, fault);
@@ -111,8 +147,6 @@ int driver_run(const struct plan *p, const struct driver_options *o, struct driv
                struct err *e)
 {
     struct driver *d = mem_zalloc(sizeof *d);
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGPIPE, &ignore, NULL); /* a server that closes early is an outcome */
     *d = (struct driver){.plan = p, .o = o, .report = out};
     *out = (struct driver_report){.unsent = p->requests.n};
     sendlog_init(&out->log, o->writer, o->ledger_fd);

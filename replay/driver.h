@@ -20,14 +20,20 @@ struct driver_options {
 
 struct driver_report {
     struct sendlog log; /* sendlog_done is the caller's */
-    uint64_t unsent;    /* requests that were never tried, because the run was ended */
+    uint64_t unsent;    /* requests that were never tried: the run was ended, or its time over */
+    uint64_t connections, planned, moved, reopened; /* as schedule_counts has them */
     int64_t took_ns;
-    bool ended_by_signal;
+    bool ended_by_signal, out_of_time;
 };
 
-/* Runs the whole plan, or until SIGINT, SIGTERM or SIGHUP. Requests that fail are outcomes, not
- * errors; an error (TA_ESYS) is what stops a run: the trace can't be written, the system has no
- * timer or too few descriptors. */
+/* Before the trace is opened: raises the limit of descriptors (TA_ESYS, with what to do, if those
+ * that the plan is sure to need are not to be had), and lets SIGINT, SIGTERM and SIGHUP wait until
+ * driver_run takes them. */
+int driver_prepare(const struct plan *p, struct err *e) TA_NODISCARD;
+
+/* Runs the whole plan, or until SIGINT, SIGTERM or SIGHUP, which are blocked from then on: the
+ * caller closes the trace. Requests that fail are outcomes, not errors; an error (TA_ESYS) is what
+ * stops a run: the trace can't be written, the system has no timer. */
 int driver_run(const struct plan *p, const struct driver_options *o, struct driver_report *out,
                struct err *e);
 

@@ -2,6 +2,7 @@
 #include "replay/filler.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "replay/chance.h"
 
@@ -46,13 +47,33 @@ static const char *const words[256] = {
 static const char closing[] = "\nWrite a long story that uses many of these words.";
 enum { CLOSING_TOKENS = 11, ROOM_FOR_CLOSING = 32 };
 
+enum { LONGEST_WORD = 9, WORDS_AT_ONCE = 4096 };
+
 static void add_words(struct buf *out, uint64_t *chance, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        if (i > 0)
-            buf_puts(out, " ");
-        buf_puts(out, words[chance_next(chance) & 0xFF]);
+    for (int64_t i = 0; i < n;) {
+        int64_t until = n - i < WORDS_AT_ONCE ? n : i + WORDS_AT_ONCE;
+        char *p = (char *)buf_reserve(out, (size_t)(until - i) * (LONGEST_WORD + 1)), *from = p;
+        if (p == NULL)
+            abort(); /* as buf_put does: callers know how much they ask for */
+        for (; i < until; i++) {
+            if (i > 0)
+                *p++ = ' ';
+            for (const char *w = words[chance_next(chance) & 0xFF]; *w != '\0';)
+                *p++ = *w++;
+        }
+        out->n += (size_t)(p - from);
     }
+}
+
+void filler_add_block(struct buf *out, int64_t id, int64_t seed, int64_t n)
+{
+    /* Neighbouring ids must not give neighbouring states, which are one text shifted by a word. */
+    uint64_t chance = (uint64_t)id;
+    chance = chance_next(&chance) ^ (uint64_t)seed * 0x9E3779B97F4A7C15u;
+    if (out->n > 0 && n > 0)
+        buf_puts(out, " ");
+    add_words(out, &chance, n);
 }
 
 void filler_add_salt(struct buf *out, const char *salt, int64_t seed)

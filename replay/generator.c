@@ -6,52 +6,21 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "replay/engine.h"
+#include "replay/generation.h"
 #include "replay/release.h"
-#include "traces/base/buf.h"
 #include "traces/base/clock.h"
 #include "traces/base/mem.h"
-#include "traces/base/vec.h"
 #include "traces/limits.h"
 
-/* What a token can be: one word each, so that a count of words is the count of tokens. */
-static const char *const words[] = {
-    "the",     "river",  "of",      "light",  "a",      "quiet",   "engine", "turns",
-    "slow",    "wheel",  "under",   "bright", "copper", "roof",    "and",    "every",
-    "signal",  "finds",  "its",     "way",    "home",   "across",  "field",  "where",
-    "stone",   "meets",  "water",   "small",  "clock",  "keeps",   "time",   "with",
-    "patient", "hands",  "while",   "north",  "wind",   "moves",   "paper",  "maps",
-    "from",    "table",  "to",      "open",   "window", "then",    "counts", "each",
-    "lamp",    "along",  "harbour", "street", "before", "morning", "comes",  "again",
-    "over",    "silver", "bridge",  "into",   "green",  "valley",  "near",   "station",
-};
-enum { WORDS = sizeof words / sizeof *words, EVENT_BYTES = 4096, LATE_NS = 10 * NS_PER_MS };
-
-/* One reply. */
-struct generation {
-    struct generator *g;
-    struct generation *prev, *next;
-    struct server_conn *c;
-    struct engine_job job;
-    struct dialect_reply reply;
-    char id[64];
-    uint64_t number; /* 1.. of the server */
-    uint64_t seed;   /* of its words: the server's seed and the body of the request */
-    bool stream, with_usage, head_sent;
-
-    VEC(int64_t) made_ns; /* real: when the model had each token */
-    int64_t written;      /* events after the head: the texts, then what ends the stream */
-    struct buf event;     /* the one that is written next */
-    int64_t silent_ns;    /* monotonic: the last output */
-    int64_t release_ns;   /* monotonic: when the next event of a collected reply leaves; -1: still
-                             collecting */
-};
+enum { LATE_NS = 10 * NS_PER_MS };
 
 struct generator {
     struct generator_options options;
     struct engine engine;
     struct release *release;
     struct generation *first;
+    void (*idle)(void *ctx);
+    void *idle_ctx;
     uint64_t started, finished;
 };
 
@@ -87,6 +56,17 @@ uint64_t generator_finished(const struct generator *g)
     return g->finished;
 }
 
+void generator_on_idle(struct generator *g, void (*idle)(void *ctx), void *ctx)
+{
+    g->idle = idle;
+    g->idle_ctx = ctx;
+}
+
+bool generator_blocks(const struct generator *g)
+{
+    return g->options.profile->blocks && g->first != NULL;
+}
+
 /* --- one reply's life --------------------------------------------------------------------- */
 
 static void generation_free(struct generation *x)
@@ -97,9 +77,14 @@ static void generation_free(struct generation *x)
         x->g->first = x->next;
     if (x->next != NULL)
         x->next->prev = x->prev;
-    VEC_FREE(&x->made_ns);
-    buf_done(&x->event);
+    generation_done(x);
     free(x);
+}
+
+static void tell_idle(struct generator *g)
+{
+    if (g->first == NULL && g->idle != NULL)
+        g->idle(g->idle_ctx);
 }
 
 void generator_drop(struct generator *g, void *user)
@@ -109,6 +94,7 @@ void generator_drop(struct generator *g, void *user)
         return;
     engine_cancel(&g->engine, &x->job, clock_mono_ns());
     generation_free(x);
+    tell_idle(g);
     schedule(g);
 }
 
@@ -121,13 +107,6 @@ static uint64_t hash_of(struct slice s)
     return h;
 }
 
-static struct slice word_of(const struct generation *x, int64_t index, char room[32])
-{
-    int n = snprintf(room, 32, "%s%s", index > 0 ? " " : "",
-                     words[engine_mix(x->seed, (uint64_t)index) % WORDS]);
-    return (struct slice){room, (size_t)n};
-}
-
 /* --- truth -------------------------------------------------------------------------------- */
 
 static void tell_request(const struct generation *x)
@@ -136,69 +115,83 @@ static void tell_request(const struct generation *x)
         return;
     fprintf(x->g->options.truth,
             "{\"request\":%" PRIu64
-            ",\"id\":\"%s\",\"port\":%u,\"stream\":%s,\"prompt_tokens\":%" PRId64
+            ",\"id\":\"%s\",\"port\":%u,\"dialect\":\"%s\",\"stream\":%s,\"prompt_tokens\":%" PRId64
             ",\"output_tokens\":%" PRId64 ",\"t_ns\":\"%" PRId64 "\"}\n",
-            x->number, x->id, server_conn_peer_port(x->c), x->stream ? "true" : "false",
-            x->job.prompt_tokens, x->job.output_tokens, clock_real_ns());
+            x->number, x->id, server_conn_peer_port(x->c), x->dialect->name,
+            x->stream ? "true" : "false", x->job.prompt_tokens, x->job.output_tokens,
+            clock_real_ns());
 }
 
-static void tell_token(const struct generation *x, int64_t index)
+/* n tokens leave in one event. */
+static void tell_tokens(const struct generation *x, int64_t n)
 {
     if (x->g->options.truth == NULL)
         return;
-    fprintf(x->g->options.truth,
-            "{\"request\":%" PRIu64 ",\"index\":%" PRId64 ",\"made_ns\":\"%" PRId64
-            "\",\"t_ns\":\"%" PRId64 "\"}\n",
-            x->number, index, x->made_ns.v[index], clock_real_ns());
+    int64_t now = clock_real_ns();
+    for (int64_t i = x->told; i < x->told + n; i++)
+        fprintf(x->g->options.truth,
+                "{\"request\":%" PRIu64 ",\"index\":%" PRId64 ",\"made_ns\":\"%" PRId64
+                "\",\"t_ns\":\"%" PRId64 "\"}\n",
+                x->number, i, x->made_ns.v[i], now);
 }
 
 /* --- events ------------------------------------------------------------------------------- */
 
 static void write_event(struct generation *x, int64_t now_ns)
 {
-    server_conn_piece(x->c, (struct slice){(const char *)x->event.p, x->event.n});
+    if (x->event.n > 0) /* some dialects say nothing in some places */
+        server_conn_piece(x->c, (struct slice){(const char *)x->event.p, x->event.n});
+    x->silent_ns = now_ns;
+}
+
+static void write_keepalive(struct generation *x, int64_t now_ns)
+{
+    struct buf out;
+    buf_init(&out, 64 << 10);
+    generation_keepalive(x, engine_prompt_done(&x->g->engine, &x->job, now_ns), &out);
+    if (out.n > 0)
+        server_conn_piece(x->c, (struct slice){(const char *)out.p, out.n});
+    buf_done(&out);
     x->silent_ns = now_ns;
 }
 
 static void send_head(struct generation *x, int64_t now_ns)
 {
+    const struct profile *p = x->profile;
     if (x->head_sent)
         return;
     x->head_sent = true;
-    server_conn_begin(x->c, "text/event-stream; charset=utf-8");
-    buf_clear(&x->event);
-    x->g->options.profile->dialect->put_role(&x->event, &x->reply);
-    write_event(x, now_ns);
+    server_conn_begin(x->c, &(struct server_conn_head){
+                                x->stream ? x->dialect->stream_type : "application/json",
+                                p->fields != NULL ? p->fields : "Cache-Control: no-cache\r\n",
+                                p->framing != FRAMING_CHUNKED && x->stream});
+    x->silent_ns = now_ns;
+    if (x->stream && p->keepalive_start == KEEPALIVE_FIRST)
+        write_keepalive(x, now_ns);
 }
 
-/* Composes the next event before its time comes. False: there is none. */
-static bool prepare(struct generation *x)
+/* What a stream begins with, and the first event made ready. */
+static void send_role(struct generation *x, int64_t now_ns)
 {
-    const struct dialect *d = x->g->options.profile->dialect;
-    int64_t after = x->written - x->job.output_tokens;
-    char room[32];
-    buf_clear(&x->event);
-    if (after < 0)
-        d->put_text(&x->event, &x->reply, word_of(x, x->written, room));
-    else if (after == 0)
-        d->put_finish(&x->event, &x->reply);
-    else if (after == 1 && x->with_usage)
-        d->put_usage(&x->event, &x->reply);
-    else if (after == 1 + x->with_usage)
-        d->put_done(&x->event);
-    else
-        return false;
-    return true;
+    if (x->role_sent)
+        return;
+    x->role_sent = true;
+    send_head(x, now_ns);
+    generation_begin(x);
+    write_event(x, now_ns);
+    if (x->profile->keepalive_start == KEEPALIVE_SECOND)
+        write_keepalive(x, now_ns);
+    generation_next(x);
 }
 
 /* Writes the prepared event and prepares the one after. False: that was the last. */
 static bool write_next(struct generation *x, int64_t now_ns)
 {
-    if (x->written < x->job.output_tokens)
-        tell_token(x, x->written);
+    tell_tokens(x, x->event_tokens);
     write_event(x, now_ns);
-    x->written++;
-    return prepare(x);
+    x->told += x->event_tokens;
+    x->after += x->event_tokens == 0;
+    return generation_next(x);
 }
 
 static void finish(struct generation *x)
@@ -211,65 +204,86 @@ static void finish(struct generation *x)
     g->finished++;
     generation_free(x);
     server_conn_end(c);
+    tell_idle(g);
 }
 
 /* A reply that is one document. */
 static void answer_whole(struct generation *x)
 {
-    const struct generator_options *o = &x->g->options;
+    struct generator *g = x->g;
     struct server_conn *c = x->c;
-    struct buf text, body;
-    char room[32];
-    buf_init(&text, LIMIT_DOCUMENT_BYTES);
+    struct buf body;
     buf_init(&body, LIMIT_DOCUMENT_BYTES);
-    for (int64_t i = 0; i < x->job.output_tokens; i++) {
-        struct slice word = word_of(x, i, room);
-        tell_token(x, i);
-        if (buf_add(&text, word.p, word.n) != TA_OK)
-            break;
+    generation_document(x, &body);
+    struct slice text = {(const char *)body.p, body.n};
+    tell_tokens(x, x->job.output_tokens);
+    if (x->head_sent) {
+        server_conn_piece(c, text);
+        finish(x);
+        buf_done(&body);
+        return;
     }
-    o->profile->dialect->put_document(&body, &x->reply,
-                                      (struct slice){(const char *)text.p, text.n});
-    if (o->truth != NULL)
-        fflush(o->truth);
+    if (g->options.truth != NULL)
+        fflush(g->options.truth);
     server_conn_set_user(c, NULL);
-    x->g->finished++;
+    g->finished++;
     generation_free(x);
-    server_conn_answer(c, 200, "application/json", "",
-                       (struct slice){(const char *)body.p, body.n});
-    buf_done(&text);
+    server_conn_answer(c, 200, "application/json", "", text);
     buf_done(&body);
+    tell_idle(g);
 }
 
-/* The model has a token. */
-static void on_token(struct generator *g, const struct engine_token *t, int64_t now_ns)
+/* May the prepared event leave? */
+static bool is_ready(const struct generation *x, bool last)
 {
-    struct generation *x = t->job->user;
-    struct clock_pair now = clock_pair_take();
-    VEC_PUSH(&x->made_ns, now.real_ns - (now.mono_ns - t->due_ns));
-    if (!x->stream) {
-        if (t->last)
-            answer_whole(x);
-        return;
-    }
-    if (g->options.profile->delivery == DELIVERY_COLLECT) {
-        if (t->last) {
-            send_head(x, now_ns);
-            prepare(x);
-            x->release_ns = now_ns;
-        }
-        return;
-    }
-    if (!x->head_sent) {
-        send_head(x, now_ns);
-        prepare(x);
-    }
-    write_next(x, now_ns);
-    if (t->last) {
+    int64_t made = (int64_t)x->made_ns.n;
+    if (x->event_tokens == 0 || x->told + x->event_tokens > made)
+        return false;
+    return x->profile->delivery != DELIVERY_PAIRS || last || made % 2 == 1;
+}
+
+/* The model has a token of a stream whose events leave as they come. */
+static void stream_token(struct generation *x, bool last, int64_t now_ns)
+{
+    send_role(x, now_ns);
+    while (is_ready(x, last))
+        write_next(x, now_ns);
+    if (last) {
         while (write_next(x, now_ns))
             ;
         finish(x);
     }
+}
+
+/* All of a stream is there. */
+static void stream_all(struct generation *x, int64_t now_ns)
+{
+    if (x->profile->delivery == DELIVERY_ONE_WRITE)
+        server_conn_hold(x->c);
+    send_role(x, now_ns);
+    if (x->profile->delivery == DELIVERY_COLLECT) {
+        x->release_ns = now_ns;
+        return;
+    }
+    while (write_next(x, now_ns))
+        ;
+    finish(x);
+}
+
+static void on_token(struct generator *g, const struct engine_token *t, int64_t now_ns)
+{
+    struct generation *x = t->job->user;
+    struct clock_pair now = clock_pair_take();
+    int delivery = g->options.profile->delivery;
+    VEC_PUSH(&x->made_ns, now.real_ns - (now.mono_ns - t->due_ns));
+    if (t->last)
+        generation_clock(x);
+    if (x->stream && (delivery == DELIVERY_STREAM || delivery == DELIVERY_PAIRS))
+        stream_token(x, t->last, now_ns);
+    else if (t->last && x->stream)
+        stream_all(x, now_ns);
+    else if (t->last)
+        answer_whole(x);
 }
 
 /* The next event of a collected reply leaves; each costs the server the same time. */
@@ -279,14 +293,14 @@ static void release_one(struct generation *x, int64_t now_ns)
         finish(x);
         return;
     }
-    x->release_ns += x->g->options.profile->event_cost_ns;
+    x->release_ns += x->profile->event_cost_ns;
     if (x->release_ns < now_ns - LATE_NS) /* the machine was away: no catching up in one burst */
         x->release_ns = now_ns;
 }
 
 static int64_t heartbeat_due(const struct generation *x)
 {
-    int64_t every = x->g->options.profile->heartbeat_ns;
+    int64_t every = x->profile->keepalive_ns;
     return every == 0 || !x->head_sent || x->release_ns >= 0 ? -1 : x->silent_ns + every;
 }
 
@@ -310,6 +324,17 @@ static void schedule(struct generator *g)
         release_stop(g->release);
 }
 
+/* Heads that were waiting for a place in a batch. */
+static void send_heads(struct generator *g, int64_t now_ns)
+{
+    if (g->options.profile->head != HEAD_ADMITTED)
+        return;
+    for (struct generation *x = g->first; x != NULL; x = x->next) {
+        if (x->stream && x->job.running && x->profile->delivery != DELIVERY_ONE_WRITE)
+            send_head(x, now_ns);
+    }
+}
+
 static void on_due(void *ctx)
 {
     struct generator *g = ctx;
@@ -317,52 +342,61 @@ static void on_due(void *ctx)
     int64_t now = clock_mono_ns();
     while (engine_step(&g->engine, now, &t))
         on_token(g, &t, now);
+    send_heads(g, now);
     for (struct generation *x = g->first, *next; x != NULL; x = next) {
         next = x->next;
-        if (x->release_ns >= 0 && x->release_ns <= now) {
+        if (x->release_ns >= 0 && x->release_ns <= now)
             release_one(x, now);
-        } else if (heartbeat_due(x) >= 0 && heartbeat_due(x) <= now) {
-            server_conn_piece(x->c, slice_of(": heartbeat\n\n"));
-            x->silent_ns = now;
-        }
+        else if (heartbeat_due(x) >= 0 && heartbeat_due(x) <= now)
+            write_keepalive(x, now);
     }
     schedule(g);
 }
 
-void generator_start(struct generator *g, struct server_conn *c, const struct dialect_request *q,
-                     struct slice body)
+/* What leaves before anything is made. */
+static void send_early(struct generation *x, int64_t now_ns)
+{
+    const struct profile *p = x->profile;
+    if (!x->stream && p->blank_document) {
+        send_head(x, now_ns);
+        write_keepalive(x, now_ns);
+    } else if (x->stream && p->delivery != DELIVERY_ONE_WRITE) {
+        if (p->role_event == ROLE_AT_ONCE)
+            send_role(x, now_ns);
+        else if (p->head == HEAD_AT_ONCE)
+            send_head(x, now_ns);
+        else
+            send_heads(x->g, now_ns);
+    }
+}
+
+void generator_start(struct generator *g, struct server_conn *c, const struct generator_request *r)
 {
     const struct profile *p = g->options.profile;
+    const struct dialect_request *q = r->asked;
     int64_t now = clock_mono_ns();
     struct generation *x = mem_zalloc(sizeof *x);
-    *x = (struct generation){
-        .g = g, .next = g->first, .c = c, .number = ++g->started, .release_ns = -1};
+    *x = (struct generation){.g = g,
+                             .next = g->first,
+                             .c = c,
+                             .profile = p,
+                             .dialect = r->dialect,
+                             .number = ++g->started,
+                             .stream = r->stream && p->delivery != DELIVERY_DOCUMENT,
+                             .release_ns = -1};
     if (g->first != NULL)
         g->first->prev = x;
     g->first = x;
     server_conn_set_user(c, x);
-    buf_init(&x->event, EVENT_BYTES);
-    x->seed = engine_mix(g->options.seed, hash_of(body));
-    snprintf(x->id, sizeof x->id, "chatcmpl-%016" PRIx64 "-%" PRIu64, x->seed, x->number);
-    x->stream = q->stream == 1;
-    x->with_usage = p->usage == USAGE_ALWAYS || q->usage_asked;
+    x->seed = engine_mix(g->options.seed, hash_of(r->body));
     x->job = (struct engine_job){.prompt_tokens = q->prompt_words,
                                  .output_tokens =
                                      q->max_tokens > 0 ? q->max_tokens : GENERATOR_DEFAULT_TOKENS,
                                  .seed = x->seed,
                                  .user = x};
-    x->reply =
-        (struct dialect_reply){.id = x->id,
-                               .model = p->model,
-                               .fingerprint = "tokaudit-serve-" TOKAUDIT_VERSION "-simulated",
-                               .created_s = clock_real_ns() / NS_PER_S,
-                               .usage = {q->prompt_words, x->job.output_tokens, -1, -1},
-                               .finish = "length"};
+    generation_init(x, q, clock_real_ns() / NS_PER_S);
     tell_request(x);
     engine_submit(&g->engine, &x->job, now);
-    if (x->stream && p->role_event == ROLE_AT_ONCE) {
-        send_head(x, now);
-        prepare(x);
-    }
+    send_early(x, now);
     schedule(g);
 }

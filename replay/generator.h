@@ -3,6 +3,7 @@
 #ifndef REPLAY_GENERATOR_H
 #define REPLAY_GENERATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <uv.h>
@@ -26,10 +27,22 @@ struct generator;
 struct generator *generator_new(uv_loop_t *loop, const struct generator_options *options,
                                 struct err *e);
 
-/* Starts the reply to a chat request; c's user is set until it is whole. The request is one that
- * can be served: 1 … GENERATOR_MAX_TOKENS (or not stated), some prompt, one choice. */
-void generator_start(struct generator *g, struct server_conn *c, const struct dialect_request *q,
-                     struct slice body);
+/* One that can be served: 1 … GENERATOR_MAX_TOKENS (or not stated), some prompt, one choice. */
+struct generator_request {
+    const struct dialect *dialect;
+    const struct dialect_request *asked;
+    struct slice body;
+    bool stream;
+};
+
+/* Starts the reply to a request; c's user is set until it is whole. */
+void generator_start(struct generator *g, struct server_conn *c, const struct generator_request *r);
+
+/* idle is called when no reply is being made any more. */
+void generator_on_idle(struct generator *g, void (*idle)(void *ctx), void *ctx);
+
+/* Is a reply being made, by a server that then does nothing else? */
+bool generator_blocks(const struct generator *g);
 
 /* The client of that reply has gone. user: server_conn_user, may be NULL. */
 void generator_drop(struct generator *g, void *user);

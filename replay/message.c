@@ -5,6 +5,7 @@
 
 #include "traces/base/text.h"
 #include "traces/limits.h"
+#include "traces/redact_lines.h"
 
 void message_init(struct message *m)
 {
@@ -18,34 +19,62 @@ void message_done(struct message *m)
     VEC_FREE(&m->secrets);
 }
 
-static bool is_secret(const char *name)
-{
-    static const char *const secrets[] = {"Authorization", "Proxy-Authorization", "X-Api-Key",
-                                          "Api-Key", "Cookie"};
-    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
-        if (text_same(slice_of(name), secrets[i]))
-            return true;
-    }
-    return false;
-}
-
 static void put_field(struct message *m, struct plan_field f)
 {
     buf_printf(&m->bytes, "%s: ", f.name);
     size_t from = m->bytes.n;
     buf_puts(&m->bytes, f.value);
-    if (is_secret(f.name))
+    if (redact_secret_field(slice_of(f.name)))
         VEC_PUSH(&m->secrets, ((struct message_range){from, m->bytes.n}));
     buf_puts(&m->bytes, "\r\n");
 }
 
-static bool has_field(const struct plan_field *fields, size_t n, const char *name)
+static const struct plan_field *find(const struct plan_field *fields, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
         if (text_same(slice_of(fields[i].name), name))
-            return true;
+            return &fields[i];
     }
-    return false;
+    return NULL;
+}
+
+static void put_fields_of(struct message *m, const struct plan_request *r, const char *authority,
+                          const struct plan_field *added, size_t n_added)
+{
+    for (size_t i = 0; i < r->n_fields; i++) {
+        struct plan_field f = r->fields[i];
+        if (find(added, n_added, f.name) != NULL) {
+            if (find(r->fields, i, f.name) != NULL)
+                continue;
+            for (size_t k = 0; k < n_added; k++) {
+                if (text_same(slice_of(added[k].name), f.name))
+                    put_field(m, added[k]);
+            }
+            continue;
+        }
+        if (f.value[0] == '\0' && text_same(slice_of(f.name), "Host"))
+            f.value = authority;
+        put_field(m, f);
+    }
+    for (size_t k = 0; k < n_added; k++) {
+        if (find(r->fields, r->n_fields, added[k].name) == NULL)
+            put_field(m, added[k]);
+    }
+}
+
+static bool is_chunked(const struct plan_request *r)
+{
+    const struct plan_field *f = find(r->fields, r->n_fields, "Transfer-Encoding");
+    size_t n = f != NULL ? strlen(f->value) : 0;
+    return n >= 7 && text_same((struct slice){f->value + n - 7, 7}, "chunked");
+}
+
+static void put_body(struct buf *out, struct slice body)
+{
+    uint8_t *to = buf_reserve(out, body.n);
+    if (body.n > 0)
+        memcpy(to, body.p, body.n);
+    out->n += body.n;
 }
 
 void message_compose(struct message *m, const struct plan_request *r, const char *authority,
@@ -55,23 +84,24 @@ void message_compose(struct message *m, const struct plan_request *r, const char
     buf_clear(out);
     m->secrets.n = 0;
     buf_printf(out, "%s %s HTTP/1.1\r\n", r->method, r->path);
-    if (!has_field(r->fields, r->n_fields, "Host") && !has_field(added, n_added, "Host"))
+    if (find(r->fields, r->n_fields, "Host") == NULL && find(added, n_added, "Host") == NULL)
         put_field(m, (struct plan_field){"Host", authority});
-    for (size_t i = 0; i < r->n_fields; i++) {
-        if (!has_field(added, n_added, r->fields[i].name))
-            put_field(m, r->fields[i]);
-    }
-    for (size_t i = 0; i < n_added; i++)
-        put_field(m, added[i]);
-    bool framed = has_field(r->fields, r->n_fields, "Content-Length") ||
-                  has_field(r->fields, r->n_fields, "Transfer-Encoding");
+    put_fields_of(m, r, authority, added, n_added);
+    bool framed = find(r->fields, r->n_fields, "Content-Length") != NULL ||
+                  find(r->fields, r->n_fields, "Transfer-Encoding") != NULL;
     if (!framed && (r->body.n > 0 || strcmp(r->method, "POST") == 0))
         buf_printf(out, "Content-Length: %zu\r\n", r->body.n);
     buf_puts(out, "\r\n");
-    uint8_t *body = buf_reserve(out, r->body.n);
-    if (r->body.n > 0)
-        memcpy(body, r->body.p, r->body.n);
-    out->n += r->body.n;
+    if (!is_chunked(r)) {
+        put_body(out, r->body);
+        return;
+    }
+    if (r->body.n > 0) {
+        buf_printf(out, "%zx\r\n", r->body.n);
+        put_body(out, r->body);
+        buf_puts(out, "\r\n");
+    }
+    buf_puts(out, "0\r\n\r\n");
 }
 
 void message_blank(struct message *m, size_t off, size_t n)

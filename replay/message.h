@@ -11,14 +11,15 @@ struct message_range {
 
 struct message {
     struct buf bytes;
-    VEC(struct message_range) secrets; /* values of Authorization, API keys, cookies */
+    VEC(struct message_range) secrets; /* values of fields that hold a secret by their name */
 };
 
 void message_init(struct message *m);
 void message_done(struct message *m);
 
-/* The bytes of r in place of what was there. Host is authority and Content-Length the body's, where
- * r has none; added fields take the place of r's of the same name. */
+/* The bytes of r in place of what was there. Host is authority where r has none or an empty one,
+ * Content-Length the body's where r has none; a body with Transfer-Encoding: chunked is one chunk.
+ * Added fields stand where r's of the same name stood, else at the end. */
 void message_compose(struct message *m, const struct plan_request *r, const char *authority,
                      const struct plan_field *added, size_t n_added);
 

@@ -13,12 +13,15 @@
 #include "traces/limits.h"
 
 enum field_kind {
-    FIELD_TEXT,   /* const char * */
-    FIELD_NUMBER, /* double */
-    FIELD_WHOLE,  /* int64_t */
-    FIELD_TIME,   /* int64_t ns, in the file as number of unit_ns */
-    FIELD_CHOICE, /* int, the index in choices */
-    FIELD_OBJECT  /* fields of its own */
+    FIELD_TEXT,     /* const char * */
+    FIELD_NUMBER,   /* double */
+    FIELD_WHOLE,    /* int64_t */
+    FIELD_TIME,     /* int64_t ns, in the file as number of unit_ns */
+    FIELD_CHOICE,   /* int, the index in choices */
+    FIELD_BOOL,     /* bool */
+    FIELD_DIALECTS, /* names; const struct dialect *[PROFILE_DIALECTS] */
+    FIELD_HEADER,   /* lines of a response head; const char *, each with CRLF */
+    FIELD_OBJECT    /* fields of its own */
 };
 
 struct field {
@@ -28,27 +31,87 @@ struct field {
     bool required;
     double min, max; /* of numbers and times, in the file's unit */
     double unit_ns;
-    const char *choices[3];
+    const char *choices[8];
     const struct field *fields;
 };
 
 #define AT(member) offsetof(struct profile, member)
 #define BIGGEST 1e9
+#define LONGEST_S 86400
+enum { FIELD_LINE_MAX = 1024 };
 
 /* clang-format off */
 static const struct field batching_fields[] = {
     {.name = "kind", .kind = FIELD_CHOICE, .offset = AT(batching), .required = true,
      .choices = {[BATCHING_CONTINUOUS] = "continuous", [BATCHING_SERIAL] = "serial"}},
     {.name = "max", .kind = FIELD_WHOLE, .offset = AT(max_batch), .min = 1, .max = 4096},
-    {.name = "slowdown", .kind = FIELD_NUMBER, .offset = AT(slowdown), .min = 0, .max = 10},
+    {.name = "slowdown", .kind = FIELD_NUMBER, .offset = AT(slowdown), .min = -0.9, .max = 10},
+    {.name = "workers", .kind = FIELD_WHOLE, .offset = AT(workers), .min = 1, .max = PROFILE_WORKERS},
+    {.name = NULL},
+};
+
+static const struct field stalls_fields[] = {
+    {.name = "every_s", .kind = FIELD_TIME, .offset = AT(stall_every_ns), .required = true,
+     .min = 0.001, .max = LONGEST_S, .unit_ns = NS_PER_S},
+    {.name = "for_s", .kind = FIELD_TIME, .offset = AT(stall_for_ns), .required = true,
+     .min = 0.001, .max = LONGEST_S, .unit_ns = NS_PER_S},
+    {.name = "tps", .kind = FIELD_NUMBER, .offset = AT(stall_tps), .required = true,
+     .min = 0.1, .max = BIGGEST},
     {.name = NULL},
 };
 
 static const struct field delivery_fields[] = {
     {.name = "kind", .kind = FIELD_CHOICE, .offset = AT(delivery), .required = true,
-     .choices = {[DELIVERY_STREAM] = "stream", [DELIVERY_COLLECT] = "collect-then-replay"}},
+     .choices = {[DELIVERY_STREAM] = "stream", [DELIVERY_COLLECT] = "collect-then-replay",
+                 [DELIVERY_ONE_WRITE] = "one-write", [DELIVERY_PAIRS] = "pairs",
+                 [DELIVERY_ONE_PIECE] = "one-piece", [DELIVERY_DOCUMENT] = "document"}},
     {.name = "event_cost_us", .kind = FIELD_TIME, .offset = AT(event_cost_ns), .min = 0, .max = 1e6,
      .unit_ns = NS_PER_US},
+    {.name = "tokens_per_event", .kind = FIELD_WHOLE, .offset = AT(tokens_per_event), .min = 1,
+     .max = 1e6},
+    {.name = "blocks", .kind = FIELD_BOOL, .offset = AT(blocks)},
+    {.name = NULL},
+};
+
+static const struct field thinking_fields[] = {
+    {.name = "tokens", .kind = FIELD_WHOLE, .offset = AT(thinking_tokens), .required = true,
+     .min = 1, .max = 1e6},
+    {.name = "member", .kind = FIELD_TEXT, .offset = AT(thinking)},
+    {.name = NULL},
+};
+
+static const struct field http_fields[] = {
+    {.name = "framing", .kind = FIELD_CHOICE, .offset = AT(framing),
+     .choices = {[FRAMING_CHUNKED] = "chunked", [FRAMING_CLOSE] = "close",
+                 [FRAMING_HTTP_1_0] = "http-1.0"}},
+    {.name = "fields", .kind = FIELD_HEADER, .offset = AT(fields)},
+    {.name = "blank_document", .kind = FIELD_BOOL, .offset = AT(blank_document)},
+    {.name = NULL},
+};
+
+static const struct field keepalive_fields[] = {
+    {.name = "line", .kind = FIELD_TEXT, .offset = AT(keepalive), .required = true},
+    {.name = "every_s", .kind = FIELD_TIME, .offset = AT(keepalive_ns), .min = 0, .max = 3600,
+     .unit_ns = NS_PER_S},
+    {.name = "start", .kind = FIELD_CHOICE, .offset = AT(keepalive_start),
+     .choices = {[KEEPALIVE_NO_START] = "no", [KEEPALIVE_FIRST] = "first",
+                 [KEEPALIVE_SECOND] = "second"}},
+    {.name = NULL},
+};
+
+static const struct field context_fields[] = {
+    {.name = "limit", .kind = FIELD_WHOLE, .offset = AT(context_limit), .required = true, .min = 1,
+     .max = BIGGEST},
+    {.name = "error", .kind = FIELD_TEXT, .offset = AT(context_error)},
+    {.name = "error_type", .kind = FIELD_TEXT, .offset = AT(context_error_type)},
+    {.name = NULL},
+};
+
+static const struct field leftover_fields[] = {
+    {.name = "mb", .kind = FIELD_WHOLE, .offset = AT(leftover_mb), .required = true, .min = 1,
+     .max = 1 << 20},
+    {.name = "for_s", .kind = FIELD_TIME, .offset = AT(leftover_for_ns), .min = 0, .max = 3600,
+     .unit_ns = NS_PER_S},
     {.name = NULL},
 };
 
@@ -56,22 +119,38 @@ static const struct field root_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .offset = AT(name), .required = true},
     {.name = "about", .kind = FIELD_TEXT, .offset = AT(about), .required = true},
     {.name = "model", .kind = FIELD_TEXT, .offset = AT(model), .required = true},
-    {.name = "dialect", .kind = FIELD_CHOICE, .offset = AT(dialect_at), .required = true,
-     .choices = {"openai-chat"}},
+    {.name = "dialects", .kind = FIELD_DIALECTS, .offset = AT(dialects), .required = true},
     {.name = "prefill_tps", .kind = FIELD_NUMBER, .offset = AT(prefill_tps), .required = true,
      .min = 0.1, .max = BIGGEST},
+    {.name = "prefill_quadratic_ns", .kind = FIELD_NUMBER, .offset = AT(prefill_quadratic_ns),
+     .min = 0, .max = 1e6},
     {.name = "decode_tps", .kind = FIELD_NUMBER, .offset = AT(decode_tps), .required = true,
      .min = 0.1, .max = BIGGEST},
     {.name = "batching", .kind = FIELD_OBJECT, .required = true, .fields = batching_fields},
+    {.name = "stalls", .kind = FIELD_OBJECT, .fields = stalls_fields},
     {.name = "delivery", .kind = FIELD_OBJECT, .required = true, .fields = delivery_fields},
+    {.name = "head", .kind = FIELD_CHOICE, .offset = AT(head),
+     .choices = {[HEAD_WITH_ROLE] = "with-role", [HEAD_AT_ONCE] = "at-once",
+                 [HEAD_ADMITTED] = "admitted"}},
     {.name = "role_event", .kind = FIELD_CHOICE, .offset = AT(role_event), .required = true,
-     .choices = {[ROLE_AT_ONCE] = "at-once", [ROLE_WITH_FIRST] = "with-first"}},
+     .choices = {[ROLE_AT_ONCE] = "at-once", [ROLE_WITH_FIRST] = "with-first",
+                 [ROLE_IN_EVERY] = "none"}},
+    {.name = "role_in_every", .kind = FIELD_BOOL, .offset = AT(role_in_every)},
     {.name = "usage", .kind = FIELD_CHOICE, .offset = AT(usage), .required = true,
-     .choices = {[USAGE_ASKED] = "asked", [USAGE_ALWAYS] = "always"}},
-    {.name = "heartbeat_s", .kind = FIELD_TIME, .offset = AT(heartbeat_ns), .min = 0, .max = 3600,
-     .unit_ns = NS_PER_S},
-    {.name = "context_limit", .kind = FIELD_WHOLE, .offset = AT(context_limit), .min = 1,
-     .max = BIGGEST},
+     .choices = {[USAGE_ASKED] = "asked", [USAGE_ALWAYS] = "always",
+                 [USAGE_WITH_FINISH] = "with-finish",
+                 [USAGE_WITH_FINISH_AND_ASKED] = "with-finish-and-asked",
+                 [USAGE_IN_EVERY] = "in-every", [USAGE_NEVER] = "never"}},
+    {.name = "says_stop", .kind = FIELD_BOOL, .offset = AT(says_stop)},
+    {.name = "timings", .kind = FIELD_BOOL, .offset = AT(timings)},
+    {.name = "thinking", .kind = FIELD_OBJECT, .fields = thinking_fields},
+    {.name = "http", .kind = FIELD_OBJECT, .fields = http_fields},
+    {.name = "keepalive", .kind = FIELD_OBJECT, .fields = keepalive_fields},
+    {.name = "context", .kind = FIELD_OBJECT, .fields = context_fields},
+    {.name = "errors", .kind = FIELD_CHOICE, .offset = AT(error_shape),
+     .choices = {[ERROR_DIALECT] = "dialect", [ERROR_NO_CODE] = "no-code",
+                 [ERROR_STRING] = "string", [ERROR_DETAIL] = "detail"}},
+    {.name = "leftover", .kind = FIELD_OBJECT, .fields = leftover_fields},
     {.name = "jitter", .kind = FIELD_NUMBER, .offset = AT(jitter), .min = 0, .max = 0.4},
     {.name = NULL},
 };
@@ -130,15 +209,86 @@ static int read_number(struct source *in, const struct field *f, const struct js
 static int read_choice(struct source *in, const struct field *f, const struct json *v, int *to)
 {
     const char *text = json_value_string(v);
-    for (int i = 0; text != NULL && f->choices[i] != NULL; i++) {
-        if (strcmp(text, f->choices[i]) == 0) {
+    struct buf known;
+    buf_init(&known, FIELD_LINE_MAX);
+    for (int i = 0; f->choices[i] != NULL; i++) {
+        if (text != NULL && strcmp(text, f->choices[i]) == 0) {
             *to = i;
+            buf_done(&known);
             return TA_OK;
         }
+        const char *comma = i == 0 ? "" : f->choices[i + 1] == NULL ? " or " : ", ";
+        buf_printf(&known, "%s\"%s\"", comma, f->choices[i]);
     }
-    const char *second = f->choices[1];
-    return err_set(in->e, TA_EFORMAT, "profile %s: %s: expected \"%s\"%s%s%s", in->path, f->name,
-                   f->choices[0], second ? " or \"" : "", second ? second : "", second ? "\"" : "");
+    err_set(in->e, TA_EFORMAT, "profile %s: %s: expected %s", in->path, f->name, buf_text(&known));
+    buf_done(&known);
+    return TA_EFORMAT;
+}
+
+static int unknown_dialect(struct source *in, const struct field *f)
+{
+    struct buf known;
+    buf_init(&known, FIELD_LINE_MAX);
+    for (size_t i = 0; dialect_all[i] != NULL; i++)
+        buf_printf(&known, "%s%s", i > 0 ? ", " : "", dialect_all[i]->name);
+    err_set(in->e, TA_EFORMAT, "profile %s: %s: expected a list of 1 to %d of %s", in->path,
+            f->name, PROFILE_DIALECTS - 1, buf_text(&known));
+    buf_done(&known);
+    return TA_EFORMAT;
+}
+
+static int read_dialects(struct source *in, const struct field *f, const struct json *v,
+                         const struct dialect **to)
+{
+    size_t n = 0;
+    if (json_kind(v) != JSON_ARRAY || json_count(v) == 0)
+        return unknown_dialect(in, f);
+    for (const struct json *at = json_first(v); at != NULL; at = json_next(at)) {
+        const char *text = json_value_string(at);
+        const struct dialect *d = text == NULL ? NULL : dialect_named(text);
+        if (d == NULL || n + 1 == PROFILE_DIALECTS)
+            return unknown_dialect(in, f);
+        to[n++] = d;
+    }
+    return TA_OK;
+}
+
+/* "Name: value", and not one that the server's own framing says. */
+static bool is_header_line(const char *text)
+{
+    static const char *const ours[] = {"content-type:", "content-length:", "transfer-encoding:",
+                                       "connection:",   "server:",         "date:"};
+    static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+    if (!is_plain(text) || strlen(text) > FIELD_LINE_MAX)
+        return false;
+    size_t name = strspn(text, token);
+    if (name == 0 || text[name] != ':')
+        return false;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        if (text_same((struct slice){text, name + 1}, ours[i]))
+            return false;
+    }
+    return true;
+}
+
+static int read_header(struct source *in, const struct field *f, const struct json *v,
+                       const char **to)
+{
+    struct buf lines;
+    bool good = json_kind(v) == JSON_ARRAY;
+    buf_init(&lines, 64 << 10);
+    for (const struct json *at = json_first(v); good && at != NULL; at = json_next(at)) {
+        const char *text = json_value_string(at);
+        good = text != NULL && is_header_line(text) &&
+               buf_add(&lines, text, strlen(text)) == TA_OK && buf_add(&lines, "\r\n", 2) == TA_OK;
+    }
+    if (good)
+        *to = arena_text(&in->p->arena, (struct slice){(const char *)lines.p, lines.n});
+    buf_done(&lines);
+    return good ? TA_OK
+                : wrong(in, f,
+                        "a list of header lines \"Name: value\", none of Content-Type, "
+                        "Content-Length, Transfer-Encoding, Connection, Server, Date");
 }
 
 static int read_object(struct source *in, const struct field *fields, const char *what,
@@ -159,6 +309,15 @@ static int read_field(struct source *in, const struct field *f, const struct jso
         return read_number(in, f, v, to);
     case FIELD_CHOICE:
         return read_choice(in, f, v, to);
+    case FIELD_BOOL:
+        if (json_kind(v) != JSON_BOOL)
+            return wrong(in, f, "true or false");
+        *(bool *)to = json_value_bool(v);
+        return TA_OK;
+    case FIELD_DIALECTS:
+        return read_dialects(in, f, v, to);
+    case FIELD_HEADER:
+        return read_header(in, f, v, to);
     case FIELD_OBJECT:
         return read_object(in, f->fields, f->name, v);
     }
@@ -188,36 +347,66 @@ static int read_object(struct source *in, const struct field *fields, const char
     return TA_OK;
 }
 
+static int contradiction(struct source *in, const char *what)
+{
+    return err_set(in->e, TA_EFORMAT, "profile %s: %s", in->path, what);
+}
+
+static int check_texts(struct source *in)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const struct profile *p = in->p;
+    if (strspn(p->name, allowed) != strlen(p->name) || strlen(p->name) > 64)
+        return contradiction(
+            in, "name: expected at most 64 letters, digits, dots, dashes and underscores");
+    if (strlen(p->model) > 256)
+        return contradiction(in, "model: expected at most 256 bytes");
+    if (p->thinking != NULL && strlen(p->thinking) > 64)
+        return contradiction(in, "thinking: member: expected at most 64 bytes");
+    if ((p->context_error != NULL && strlen(p->context_error) > FIELD_LINE_MAX) ||
+        (p->context_error_type != NULL && strlen(p->context_error_type) > 64))
+        return contradiction(in, "context: expected a shorter error");
+    if (p->keepalive != NULL &&
+        (strlen(p->keepalive) > FIELD_LINE_MAX ||
+         (p->keepalive[0] != ':' && strncmp(p->keepalive, "data:", 5) != 0)))
+        return contradiction(in, "keepalive: line: expected a comment (\":…\") or \"data:…\", at "
+                                 "most 1024 bytes");
+    return TA_OK;
+}
+
 /* What the tables can't say. */
 static int check(struct source *in)
 {
     struct profile *p = in->p;
-    static const struct dialect *const dialects[] = {&dialect_openai_chat};
-    static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    p->dialect = dialects[p->dialect_at];
-    if (strspn(p->name, allowed) != strlen(p->name) || strlen(p->name) > 64)
-        return err_set(
-            in->e, TA_EFORMAT,
-            "profile %s: name: expected at most 64 letters, digits, dots, dashes and underscores",
-            in->path);
-    if (strlen(p->model) > 256)
-        return err_set(in->e, TA_EFORMAT, "profile %s: model: expected at most 256 bytes",
-                       in->path);
     if (p->batching == BATCHING_SERIAL) {
         if (p->max_batch > 1)
-            return err_set(in->e, TA_EFORMAT,
-                           "profile %s: batching: \"serial\" runs one at a time, not max %lld",
-                           in->path, (long long)p->max_batch);
+            return contradiction(in, "batching: \"serial\" runs one at a time: no max above 1");
         p->max_batch = 1;
     } else if (p->max_batch == 0) {
         p->max_batch = 256;
     }
-    if (p->delivery == DELIVERY_STREAM && p->event_cost_ns > 0)
-        return err_set(in->e, TA_EFORMAT,
-                       "profile %s: delivery: event_cost_us belongs to \"collect-then-replay\"",
-                       in->path);
-    return TA_OK;
+    if (p->delivery != DELIVERY_COLLECT && p->event_cost_ns > 0)
+        return contradiction(in, "delivery: event_cost_us belongs to \"collect-then-replay\"");
+    if (p->tokens_per_event > 1 && p->delivery != DELIVERY_STREAM &&
+        p->delivery != DELIVERY_COLLECT && p->delivery != DELIVERY_ONE_WRITE)
+        return contradiction(in, "delivery: tokens_per_event does not go with this kind");
+    if (p->blocks && p->workers > 1)
+        return contradiction(in, "delivery: blocks: one process that looks at nothing else has no "
+                                 "workers beside it");
+    if (p->stall_for_ns > 0 && p->stall_tps > p->decode_tps)
+        return contradiction(in, "stalls: tps: expected at most decode_tps");
+    if (p->role_event == ROLE_AT_ONCE && p->head == HEAD_ADMITTED)
+        return contradiction(in, "head: \"admitted\" comes after a role_event \"at-once\"");
+    if (p->leftover_mb > 0 && p->leftover_for_ns == 0)
+        p->leftover_for_ns = (int64_t)60 * NS_PER_S;
+    return check_texts(in);
+}
+
+bool profile_is_openai(const struct dialect *d)
+{
+    return d == &dialect_openai_chat || d == &dialect_openai_completions ||
+           d == &dialect_openai_responses;
 }
 
 static bool is_file_name(const char *name)

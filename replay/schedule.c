@@ -7,7 +7,7 @@
 
 #include "replay/agenda.h"
 #include "replay/conn.h"
-#include "replay/descriptors.h"
+#include "replay/lanes.h"
 #include "replay/release.h"
 #include "traces/base/clock.h"
 
@@ -25,7 +25,7 @@ enum {
      * byte of a stream). */
     SETTLE_NS = 1000000,
     CLOSES_AT_ONCE_NS =
-        1000000000, /* an idle connection lost sooner after a reply: not an idle timeout */
+        1000000000, /* a connection lost sooner after its reply: not an idle timeout */
     CONNECT_TRIES = 3,
 
     /* Of each member of a group in turn: no first byte waits for another's long body. */
@@ -34,35 +34,6 @@ enum {
 };
 
 static const int64_t most_connect_ns = INT64_C(30) * NS_PER_S;
-
-#define NONE SIZE_MAX
-
-enum unit_state { UNIT_WAITING, UNIT_PREPARING, UNIT_SENT, UNIT_ENDED };
-
-struct unit {
-    size_t first, n;
-    enum unit_state state;
-    size_t unready; /* members without a connection yet */
-    size_t open;    /* members that have not ended */
-    bool timed; /* due at a time of its own, due_ns; else as soon as its predecessor has ended */
-    bool due_met;
-    int64_t due_ns;      /* monotonic */
-    int64_t due_real_ns; /* of a timed one, once sent */
-    size_t sent;         /* members whose first byte was written */
-    int64_t sent_first, sent_last;
-    size_t first_dependent, next_dependent;
-};
-
-enum slot_state { SLOT_CONNECTING, SLOT_READY, SLOT_SENT };
-
-/* What a request has while it is under way. */
-struct slot {
-    struct conn *conn;
-    enum slot_state state;
-    size_t unit, flying_at;
-    int64_t since_ns;
-    unsigned tries;
-};
 
 struct schedule {
     const struct plan *plan;
@@ -74,17 +45,17 @@ struct schedule {
     struct release *release;
     int64_t release_set_ns; /* what release is set to; INT64_MAX: nothing */
     struct conn_env env;
-    struct unit *units;
-    size_t n_units, units_left;
-    struct slot *slots;
+    struct units units;
+    size_t next_round; /* the unit that it begins with */
+    struct lanes lanes;
     struct agenda to_prepare, to_release;
-    VEC(struct conn *) idle;
-    VEC(size_t) flying; /* requests from preparation to end */
-    int64_t start_ns, last_due_ns;
-    uint64_t weight, weight_done; /* of bodies: half of the guess of the time left */
-    int64_t last_reply_ns;        /* monotonic */
-    bool closes; /* this server closes after each reply: no connection is used again */
-    bool pumping, finished;
+    VEC(struct slot *) flying;      /* requests from preparation to end */
+    int64_t run_start_ns, start_ns; /* start: of the round */
+    int64_t stop_ns;                /* nothing is started from then on; INT64_MAX: never */
+    int64_t last_due_ns;            /* of the round, from its start */
+    uint64_t weight, weight_done;   /* of bodies: half of the guess of the time left */
+    bool pumping, stopped, finished;
+    bool out_of_time; /* something was not started for that */
     struct err fault;
 };
 
@@ -95,30 +66,12 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static const struct plan_request *request_of(const struct schedule *d, const struct slot *s)
+{
+    return &d->plan->requests.v[s->request];
+}
+
 /* --- units ------------------------------------------------------------------------------------ */
-
-static void divide(struct schedule *d)
-{
-    const struct plan *p = d->plan;
-    d->units = mem_array(p->requests.n, sizeof *d->units);
-    d->slots = mem_array(p->requests.n, sizeof *d->slots);
-    for (size_t i = 0; i < p->requests.n; i++) {
-        int64_t group = p->requests.v[i].group;
-        if (group < 0 || i == 0 || group != p->requests.v[i - 1].group)
-            d->units[d->n_units++] =
-                (struct unit){.first = i, .first_dependent = NONE, .next_dependent = NONE};
-        d->units[d->n_units - 1].n++;
-        d->slots[i].unit = d->n_units - 1;
-        d->weight += p->requests.v[i].body.n + 1;
-        d->last_due_ns = later(d->last_due_ns, p->requests.v[i].t_ns);
-    }
-    d->units_left = d->n_units;
-}
-
-static const struct plan_request *head_of(const struct schedule *d, const struct unit *u)
-{
-    return &d->plan->requests.v[u->first];
-}
 
 static int64_t lead_of(const struct schedule *d, const struct unit *u)
 {
@@ -128,61 +81,78 @@ static int64_t lead_of(const struct schedule *d, const struct unit *u)
 }
 
 /* Its predecessor, if any, ended at now. */
-static void set_due(struct schedule *d, size_t u, int64_t now)
+static void set_due(struct schedule *d, struct unit *u, int64_t now)
 {
-    struct unit *unit = &d->units[u];
-    const struct plan_request *r = head_of(d, unit);
+    const struct plan_request *r = units_head(&d->units, u);
     int64_t free_ns = r->after >= 0 ? now + r->pause_ns : 0,
             own_ns = r->t_ns >= 0 ? d->start_ns + r->t_ns : 0;
-    unit->timed = own_ns > free_ns || r->pause_ns > 0;
-    unit->due_ns = later(free_ns, own_ns);
-    bool at_once = !unit->timed || unit->due_ns == d->start_ns;
-    agenda_add(&d->to_prepare, at_once ? 0 : unit->due_ns - lead_of(d, unit), u);
+    u->timed = own_ns > free_ns || r->pause_ns > 0;
+    u->due_ns = later(free_ns, own_ns);
+    if (u->due_ns >= d->stop_ns || d->stopped) {
+        d->out_of_time = true;
+        return;
+    }
+    bool at_once = !u->timed || u->due_ns == d->start_ns;
+    agenda_add(&d->to_prepare, at_once ? 0 : u->due_ns - lead_of(d, u), (size_t)(u - d->units.v));
 }
 
-static void start_units(struct schedule *d)
+static void start_round(struct schedule *d)
 {
-    for (size_t u = d->n_units; u-- > 0;) {
-        int64_t after = head_of(d, &d->units[u])->after;
-        if (after < 0) {
-            set_due(d, u, d->start_ns);
-            continue;
-        }
-        struct unit *before = &d->units[d->slots[after].unit];
-        d->units[u].next_dependent = before->first_dependent;
-        before->first_dependent = u;
+    size_t first = d->next_round, end = units_begin_round(&d->units, first);
+    int64_t most = 0;
+    d->last_due_ns = 0;
+    for (size_t u = first; u < end; u++) {
+        most = later(most, lead_of(d, &d->units.v[u]));
+        d->last_due_ns = later(d->last_due_ns, units_head(&d->units, &d->units.v[u])->t_ns);
+    }
+    d->next_round = end;
+    d->start_ns = clock_mono_ns() + (first == 0 ? START_NS : 0) + most;
+    if (first == 0) {
+        d->run_start_ns = d->start_ns;
+        if (d->plan->duration_ns > 0)
+            d->stop_ns = d->start_ns + d->plan->duration_ns;
+    }
+    for (size_t u = first; u < end; u++) {
+        if (units_head(&d->units, &d->units.v[u])->after < 0)
+            set_due(d, &d->units.v[u], d->start_ns);
     }
 }
 
-static void unit_ended(struct schedule *d, struct unit *u)
+static void unit_ended(struct schedule *d, struct flight *f)
 {
-    u->state = UNIT_ENDED;
-    d->units_left--;
-    if (u->sent > 1)
-        sendlog_group(d->log, u->sent_last - u->sent_first);
+    if (f->n_sent > 1)
+        sendlog_group(d->log, f->sent_last - f->sent_first);
     int64_t now = clock_mono_ns();
-    for (size_t next = u->first_dependent; next != NONE; next = d->units[next].next_dependent)
-        set_due(d, next, now);
+    for (uint32_t next = f->unit->first_dependent; next != UNITS_NONE;
+         next = d->units.v[next].next_dependent)
+        set_due(d, &d->units.v[next], now);
 }
 
-static void take_off_flying(struct schedule *d, size_t i)
+/* --- the end of a request --------------------------------------------------------------------- */
+
+/* s is gone, and with the last member its flight. */
+static void slot_gone(struct schedule *d, struct slot *s)
 {
-    size_t at = d->slots[i].flying_at, last = d->flying.v[--d->flying.n];
-    d->flying.v[at] = last;
-    d->slots[last].flying_at = at;
-    d->slots[i].conn = NULL;
+    struct flight *f = s->flight;
+    struct slot *last = d->flying.v[--d->flying.n];
+    d->flying.v[s->flying_at] = last;
+    last->flying_at = s->flying_at;
+    lanes_left(&d->lanes, s);
+    if (--f->open > 0)
+        return;
+    f->unit->flight = NULL;
+    free(f);
 }
 
-static void member_ended(struct schedule *d, size_t i, const struct ledger_entry *entry)
+static void member_ended(struct schedule *d, struct slot *s, const struct ledger_entry *entry)
 {
-    struct unit *u = &d->units[d->slots[i].unit];
     struct err e;
     if (d->fault.code == TA_OK && sendlog_add(d->log, entry, &e) != TA_OK)
         d->fault = e;
-    d->weight_done += d->plan->requests.v[i].body.n + 1;
-    take_off_flying(d, i);
-    if (--u->open == 0)
-        unit_ended(d, u);
+    d->weight_done += request_of(d, s)->body.n + 1;
+    if (s->flight->open == 1)
+        unit_ended(d, s->flight);
+    slot_gone(d, s);
 }
 
 /* When it was due in real time, by the clocks as they stand now. */
@@ -192,63 +162,75 @@ static int64_t real_due(const struct unit *u)
     return now.real_ns - (now.mono_ns - u->due_ns);
 }
 
-static struct ledger_entry entry_of(const struct schedule *d, size_t i)
+static struct ledger_entry entry_of(const struct schedule *d, const struct slot *s)
 {
-    const struct plan_request *r = &d->plan->requests.v[i];
-    const struct unit *u = &d->units[d->slots[i].unit];
-    return (struct ledger_entry){.workload = r->workload,
+    const struct plan_request *r = request_of(d, s);
+    const struct flight *f = s->flight;
+    struct ledger_entry entry = {.workload = r->workload,
                                  .name = r->name,
                                  .repeat = r->repeat,
                                  .warmup = r->warmup,
                                  .group = r->group,
-                                 .due_ns = !u->timed               ? -1
-                                           : u->state == UNIT_SENT ? u->due_real_ns
-                                                                   : real_due(u),
+                                 .due_ns = !f->unit->timed ? -1
+                                           : f->sent       ? f->due_real_ns
+                                                           : real_due(f->unit),
                                  .sent_ns = -1,
                                  .first_ns = -1,
-                                 .end_ns = clock_real_ns()};
+                                 .end_ns = clock_real_ns(),
+                                 .body_sha256 = r->body_sha256,
+                                 .conn_planned = r->conn,
+                                 .has_recorded = r->recorded != NULL};
+    if (r->recorded != NULL)
+        entry.recorded = (struct ledger_recorded){
+            r->recorded->conn,   r->recorded->t_ns,          r->recorded->end_ns,
+            r->recorded->status, r->recorded->prompt_tokens, r->recorded->completion_tokens};
+    return entry;
 }
 
 /* --- release ---------------------------------------------------------------------------------- */
 
 /* A piece of each in turn; between the writes nothing else is done. */
-static void send_members(struct schedule *d, const struct unit *u)
+static void send_members(struct flight *f)
 {
-    size_t most = u->n > 1 ? FIRST_PIECE_BYTES : SIZE_MAX;
+    size_t most = f->unit->n > 1 ? FIRST_PIECE_BYTES : SIZE_MAX;
     for (bool more = true; more; most = PIECE_BYTES) {
         more = false;
-        for (size_t i = u->first; i < u->first + u->n; i++) {
-            if (d->slots[i].conn != NULL)
-                more = conn_send(d->slots[i].conn, most) || more;
+        for (size_t i = 0; i < f->unit->n; i++) {
+            if (f->slots[i].conn != NULL)
+                more = conn_send(f->slots[i].conn, most) || more;
         }
-        for (size_t i = u->first; i < u->first + u->n; i++) {
-            if (d->slots[i].conn != NULL)
-                conn_record_sent(d->slots[i].conn);
+        for (size_t i = 0; i < f->unit->n; i++) {
+            if (f->slots[i].conn != NULL)
+                conn_record_sent(f->slots[i].conn);
         }
     }
 }
 
-static void release_unit(struct schedule *d, struct unit *u)
+static void release_unit(struct schedule *d, struct flight *f)
 {
-    send_members(d, u);
+    send_members(f);
     int64_t now = clock_mono_ns();
-    u->due_real_ns = real_due(u);
-    u->state = UNIT_SENT;
-    for (size_t i = u->first; i < u->first + u->n; i++) {
-        d->slots[i].state = SLOT_SENT;
-        d->slots[i].since_ns = now;
+    f->due_real_ns = real_due(f->unit);
+    f->sent = true;
+    for (size_t i = 0; i < f->unit->n; i++) {
+        struct slot *s = &f->slots[i];
+        if (s->conn == NULL)
+            continue;
+        s->state = SLOT_SENT;
+        s->since_ns = now;
+        lanes_sent(&d->lanes, s);
     }
 }
 
-static void check_ready(struct schedule *d, size_t index)
+static void check_ready(struct schedule *d, struct unit *u)
 {
-    struct unit *u = &d->units[index];
-    if (u->state != UNIT_PREPARING || u->unready > 0 || u->open == 0)
+    struct flight *f = u->flight;
+    if (f == NULL || f->sent || f->unready > 0)
         return;
-    if (u->due_met)
-        release_unit(d, u);
+    if (f->due_met)
+        release_unit(d, f);
     else if (!u->timed)
-        agenda_add(&d->to_release, clock_mono_ns() + SETTLE_NS, index);
+        agenda_add(&d->to_release, clock_mono_ns() + SETTLE_NS, (size_t)(u - d->units.v));
 }
 
 static void on_due(void *ctx)
@@ -257,8 +239,9 @@ static void on_due(void *ctx)
     int64_t now = clock_mono_ns();
     d->release_set_ns = INT64_MAX;
     while (agenda_next(&d->to_release) <= now) {
-        size_t u = agenda_pop(&d->to_release);
-        d->units[u].due_met = true;
+        struct unit *u = &d->units.v[agenda_pop(&d->to_release)];
+        if (u->flight != NULL)
+            u->flight->due_met = true;
         check_ready(d, u);
     }
     pump(d);
@@ -266,94 +249,88 @@ static void on_due(void *ctx)
 
 /* --- preparation ------------------------------------------------------------------------------ */
 
-static void member_failed(struct schedule *d, size_t i, const char *fault)
+static void member_failed(struct schedule *d, struct slot *s, const char *fault)
 {
-    struct unit *u = &d->units[d->slots[i].unit];
-    struct ledger_entry entry = entry_of(d, i);
+    struct unit *u = s->flight->unit;
+    struct ledger_entry entry = entry_of(d, s);
     entry.outcome = fault;
-    u->unready--;
-    member_ended(d, i, &entry);
-    check_ready(d, d->slots[i].unit);
+    s->flight->unready--;
+    s->conn = NULL;
+    member_ended(d, s, &entry);
+    check_ready(d, u);
 }
 
-static void connect_member(struct schedule *d, size_t i)
+static void connect_member(struct schedule *d, struct slot *s)
 {
-    struct slot *s = &d->slots[i];
     const char *fault;
     s->state = SLOT_CONNECTING;
     s->since_ns = clock_mono_ns();
     s->tries++;
-    s->conn = conn_open(&d->env, s, &fault);
+    s->conn = conn_open(&d->env, &s->holder, &fault);
     if (s->conn == NULL)
-        member_failed(d, i, fault);
+        member_failed(d, s, fault);
 }
 
-static void member_ready(struct schedule *d, size_t i, struct conn *c)
+static void member_ready(struct schedule *d, struct slot *s, struct conn *c)
 {
-    struct slot *s = &d->slots[i];
     s->conn = c;
     s->state = SLOT_READY;
-    conn_set_user(c, s);
-    conn_load(c, &d->plan->requests.v[i]);
-    d->units[s->unit].unready--;
+    conn_set_user(c, &s->holder);
+    conn_load(c, request_of(d, s));
+    s->flight->unready--;
 }
 
-/* The oldest that is alive: so the same member has the same connection in every group, and the
- * fewest are in use. */
-static struct conn *take_idle(struct schedule *d)
+static void prepare(struct schedule *d, struct unit *u)
 {
-    while (d->idle.n > 0) {
-        size_t oldest = 0;
-        for (size_t i = 1; i < d->idle.n; i++) {
-            if (conn_serial(d->idle.v[i]) < conn_serial(d->idle.v[oldest]))
-                oldest = i;
-        }
-        struct conn *c = d->idle.v[oldest];
-        d->idle.v[oldest] = d->idle.v[--d->idle.n];
-        if (!d->closes && conn_is_alive(c))
-            return c;
-        conn_close(c);
+    struct flight *f = mem_zalloc(sizeof *f + u->n * sizeof *f->slots);
+    *f = (struct flight){.unit = u, .unready = u->n, .open = u->n};
+    u->flight = f;
+    for (size_t i = 0; i < u->n; i++) {
+        f->slots[i] = (struct slot){
+            .holder = {true}, .flight = f, .request = u->first + i, .flying_at = d->flying.n};
+        VEC_PUSH(&d->flying, &f->slots[i]);
     }
-    return NULL;
-}
-
-static void prepare(struct schedule *d, size_t index)
-{
-    struct unit *u = &d->units[index];
-    u->state = UNIT_PREPARING;
-    u->unready = u->open = u->n;
-    for (size_t i = u->first; i < u->first + u->n; i++) {
-        d->slots[i].flying_at = d->flying.n;
-        VEC_PUSH(&d->flying, i);
-    }
-    for (size_t i = u->first; i < u->first + u->n; i++) {
-        struct conn *c = take_idle(d);
-        if (c != NULL)
-            member_ready(d, i, c);
-        else
-            connect_member(d, i);
-    }
-    if (u->timed && u->open > 0)
+    size_t index = (size_t)(u - d->units.v);
+    if (u->timed)
         agenda_add(&d->to_release, u->due_ns, index);
-    check_ready(d, index);
+    for (size_t i = 0; i < u->n && u->flight == f; i++) {
+        struct conn *c = lanes_choose(&d->lanes, &f->slots[i]);
+        if (c != NULL)
+            member_ready(d, &f->slots[i], c);
+        else
+            connect_member(d, &f->slots[i]);
+    }
+    check_ready(d, u);
 }
 
 /* --- connections ------------------------------------------------------------------------------ */
 
+/* The connection of its lane came back in time: what it had got ready is not needed. */
+static void hand_over(struct schedule *d, struct slot *s, struct conn *c)
+{
+    if (s->state == SLOT_READY) {
+        lanes_put_away(&d->lanes, s->conn);
+        s->flight->unready++;
+    } else {
+        conn_close(s->conn);
+    }
+    member_ready(d, s, c);
+    check_ready(d, s->flight->unit);
+}
+
 static void on_ready(void *ctx, struct conn *c)
 {
     struct schedule *d = ctx;
-    struct slot *s = conn_user(c);
-    member_ready(d, (size_t)(s - d->slots), c);
-    check_ready(d, s->unit);
+    struct slot *s = lanes_slot(c);
+    member_ready(d, s, c);
+    check_ready(d, s->flight->unit);
     pump(d);
 }
 
 static void on_failed(void *ctx, struct conn *c, const char *fault)
 {
     struct schedule *d = ctx;
-    struct slot *s = conn_user(c);
-    member_failed(d, (size_t)(s - d->slots), fault);
+    member_failed(d, lanes_slot(c), fault);
     pump(d);
 }
 
@@ -362,50 +339,45 @@ static void on_failed(void *ctx, struct conn *c, const char *fault)
 static void on_lost(void *ctx, struct conn *c)
 {
     struct schedule *d = ctx;
-    struct slot *s = conn_user(c);
-    if (d->last_reply_ns > 0 && clock_mono_ns() - d->last_reply_ns < CLOSES_AT_ONCE_NS)
-        d->closes = true;
-    for (size_t i = 0; i < d->idle.n; i++) {
-        if (d->idle.v[i] == c)
-            d->idle.v[i] = d->idle.v[--d->idle.n];
-    }
-    if (s == NULL)
+    struct slot *s = lanes_slot(c);
+    if (conn_ended_within(c, CLOSES_AT_ONCE_NS))
+        d->lanes.closes = true;
+    if (s == NULL) {
+        lanes_lost(&d->lanes, c);
         return;
-    size_t i = (size_t)(s - d->slots);
-    d->units[s->unit].unready++;
+    }
+    s->flight->unready++;
     if (s->tries < CONNECT_TRIES)
-        connect_member(d, i);
+        connect_member(d, s);
     else
-        member_failed(d, i, "closed-early");
+        member_failed(d, s, "closed-early");
     pump(d);
 }
 
 static void on_done(void *ctx, struct conn *c, const struct conn_reply *r)
 {
     struct schedule *d = ctx;
-    struct slot *s = conn_user(c);
-    struct unit *u = &d->units[s->unit];
-    size_t i = (size_t)(s - d->slots);
-    struct ledger_entry entry = entry_of(d, i);
+    struct slot *s = lanes_slot(c);
+    struct flight *f = s->flight;
+    struct ledger_entry entry = entry_of(d, s);
     entry.sent_ns = r->sent_ns;
     entry.first_ns = r->first_ns;
     entry.end_ns = r->end_ns;
-    entry.local_port = conn_local_port(c);
-    entry.nth = (int64_t)conn_requests(c) - 1;
+    if (r->sent_ns >= 0) { /* it is to be found on the wire */
+        entry.local_port = conn_local_port(c);
+        entry.nth = (int64_t)conn_requests(c) - 1;
+    }
     entry.status = r->status;
     entry.outcome = r->outcome;
-    if (r->first_ns >= 0)
-        d->last_reply_ns = clock_mono_ns();
-    else if (conn_requests(c) > 1)
-        d->closes = true; /* it closed a kept connection, and this request crossed it */
-    if (u->sent++ == 0 || r->sent_ns < u->sent_first)
-        u->sent_first = r->sent_ns;
-    u->sent_last = later(u->sent_last, r->sent_ns);
-    if (conn_is_idle(c)) {
-        conn_set_user(c, NULL);
-        VEC_PUSH(&d->idle, c);
-    }
-    member_ended(d, i, &entry);
+    if (r->first_ns < 0 && conn_ended_within(c, CLOSES_AT_ONCE_NS))
+        d->lanes.closes = true; /* and this request crossed that */
+    if (r->sent_ns >= 0 && (f->n_sent++ == 0 || r->sent_ns < f->sent_first))
+        f->sent_first = r->sent_ns;
+    f->sent_last = later(f->sent_last, r->sent_ns);
+    struct slot *next = conn_is_idle(c) ? lanes_give_back(&d->lanes, s, c) : NULL;
+    if (next != NULL)
+        hand_over(d, next, c);
+    member_ended(d, s, &entry);
     pump(d);
 }
 
@@ -416,8 +388,7 @@ static void finish(struct schedule *d)
     if (d->finished)
         return;
     d->finished = true;
-    while (d->idle.n > 0)
-        conn_close(d->idle.v[--d->idle.n]);
+    lanes_close(&d->lanes);
     release_free(d->release);
     uv_close((uv_handle_t *)&d->coarse, NULL);
     d->over(d->ctx);
@@ -428,17 +399,31 @@ void schedule_stop(struct schedule *d)
     if (d->finished)
         return;
     d->pumping = true; /* for good: nothing new starts */
+    d->stopped = true;
     while (d->flying.n > 0) {
-        size_t i = d->flying.v[d->flying.n - 1];
-        struct slot *s = &d->slots[i];
+        struct slot *s = d->flying.v[d->flying.n - 1];
         if (s->state == SLOT_SENT) {
             conn_abort(s->conn, "interrupted");
         } else {
             conn_close(s->conn);
-            take_off_flying(d, i);
+            slot_gone(d, s);
         }
     }
     finish(d);
+}
+
+/* The time is over: what was not sent by now never is. */
+static void start_no_more(struct schedule *d)
+{
+    d->stopped = d->out_of_time = true;
+    d->to_prepare.heap.n = d->to_release.heap.n = 0;
+    for (size_t k = d->flying.n; k-- > 0;) {
+        struct slot *s = d->flying.v[k]; /* slot_gone moves the last one here: it was looked at */
+        if (s->state != SLOT_SENT) {
+            conn_close(s->conn);
+            slot_gone(d, s);
+        }
+    }
 }
 
 static void on_coarse(uv_timer_t *timer)
@@ -446,9 +431,20 @@ static void on_coarse(uv_timer_t *timer)
     pump(timer->data);
 }
 
+/* May the next unit start by the number in flight? */
+static bool is_room(const struct schedule *d)
+{
+    if (d->plan->concurrency == 0 || d->to_prepare.heap.n == 0)
+        return true;
+    size_t n = d->units.v[d->to_prepare.heap.v[0].what].n;
+    return d->flying.n + n <= (size_t)d->plan->concurrency;
+}
+
 static void set_timers(struct schedule *d)
 {
-    int64_t next = agenda_next(&d->to_prepare);
+    int64_t next = is_room(d) ? agenda_next(&d->to_prepare) : INT64_MAX;
+    if (!d->stopped && d->stop_ns < next)
+        next = d->stop_ns;
     if (next != INT64_MAX) {
         int64_t left = later(0, next - clock_mono_ns());
         uv_update_time(d->env.loop);
@@ -460,6 +456,11 @@ static void set_timers(struct schedule *d)
     d->release_set_ns = exact;
 }
 
+static bool is_over(const struct schedule *d)
+{
+    return d->flying.n == 0 && d->to_prepare.heap.n == 0;
+}
+
 /* Starts what may start. Called after everything that happens; inner calls leave it to the outer
  * one, so that a thousand refused connections in a row do not nest. */
 static void pump(struct schedule *d)
@@ -467,12 +468,19 @@ static void pump(struct schedule *d)
     if (d->pumping || d->finished)
         return;
     d->pumping = true;
-    while (d->fault.code == TA_OK && agenda_next(&d->to_prepare) <= clock_mono_ns())
-        prepare(d, agenda_pop(&d->to_prepare));
+    do {
+        if (!d->stopped && clock_mono_ns() >= d->stop_ns)
+            start_no_more(d);
+        while (d->fault.code == TA_OK && agenda_next(&d->to_prepare) <= clock_mono_ns() &&
+               is_room(d))
+            prepare(d, &d->units.v[agenda_pop(&d->to_prepare)]);
+        if (is_over(d) && !d->out_of_time && d->next_round < d->units.n)
+            start_round(d);
+    } while (d->fault.code == TA_OK && agenda_next(&d->to_prepare) == 0 && is_room(d));
     d->pumping = false;
     if (d->fault.code != TA_OK)
         schedule_stop(d);
-    else if (d->units_left == 0)
+    else if (is_over(d) && (d->out_of_time || d->next_round == d->units.n))
         finish(d);
     else
         set_timers(d);
@@ -484,13 +492,12 @@ static void check_timeouts(struct schedule *d, int64_t now)
     for (size_t k = d->flying.n; k-- > 0;) {
         if (k >= d->flying.n)
             continue;
-        size_t i = d->flying.v[k];
-        struct slot *s = &d->slots[i];
+        struct slot *s = d->flying.v[k];
         if (s->state == SLOT_SENT && now - s->since_ns > d->o->timeout_ns) {
             conn_abort(s->conn, "timeout");
         } else if (s->state == SLOT_CONNECTING && now - s->since_ns > connect_ns) {
             conn_close(s->conn);
-            member_failed(d, i, "timeout");
+            member_failed(d, s, "timeout");
         }
     }
 }
@@ -505,11 +512,7 @@ void schedule_check(struct schedule *d)
 
 void schedule_start(struct schedule *d)
 {
-    int64_t most = 0;
-    for (size_t u = 0; u < d->n_units; u++)
-        most = later(most, lead_of(d, &d->units[u]));
-    d->start_ns = clock_mono_ns() + START_NS + most;
-    start_units(d);
+    start_round(d);
     pump(d);
 }
 
@@ -518,26 +521,30 @@ struct err *schedule_fault(struct schedule *d)
     return &d->fault;
 }
 
+struct schedule_counts schedule_counts(const struct schedule *d)
+{
+    return (struct schedule_counts){.opened = d->env.opened,
+                                    .planned = d->lanes.planned,
+                                    .moved = d->lanes.moved,
+                                    .reopened = d->lanes.reopened,
+                                    .out_of_time = d->out_of_time};
+}
+
 struct schedule_progress schedule_progress(const struct schedule *d)
 {
-    struct schedule_progress p = {d->flying.n, d->env.events,
-                                  later(clock_mono_ns() - d->start_ns, 0), -1};
+    int64_t now = clock_mono_ns();
+    struct schedule_progress p = {d->flying.n, d->env.events, later(now - d->run_start_ns, 0), -1};
     double share = ((double)d->weight_done / (double)d->weight +
                     (double)d->log->requests / (double)d->plan->requests.n) /
                    2;
     if (share > 0)
         p.left_ns = (int64_t)((double)p.elapsed_ns * (1 - share) / share);
-    if (d->last_due_ns > p.elapsed_ns)
-        p.left_ns = later(p.left_ns, d->last_due_ns - p.elapsed_ns);
+    int64_t last_due = d->start_ns + d->last_due_ns;
+    if (last_due > now)
+        p.left_ns = later(p.left_ns, last_due - now);
+    if (d->stop_ns != INT64_MAX && (p.left_ns < 0 || p.left_ns > d->stop_ns - now))
+        p.left_ns = later(d->stop_ns - now, 0);
     return p;
-}
-
-static size_t widest(const struct schedule *d)
-{
-    size_t most = 0;
-    for (size_t u = 0; u < d->n_units; u++)
-        most = d->units[u].n > most ? d->units[u].n : most;
-    return most;
 }
 
 struct schedule *schedule_new(uv_loop_t *loop, const struct plan *p, const struct driver_options *o,
@@ -545,11 +552,18 @@ struct schedule *schedule_new(uv_loop_t *loop, const struct plan *p, const struc
                               void (*over)(void *ctx), void *ctx, struct err *e)
 {
     struct schedule *d = mem_zalloc(sizeof *d);
-    *d = (struct schedule){
-        .plan = p, .o = o, .log = log, .over = over, .ctx = ctx, .release_set_ns = INT64_MAX};
-    divide(d);
-    if (descriptors_raise(widest(d), e) == TA_OK)
-        d->release = release_new(loop, on_due, d, e);
+    *d = (struct schedule){.plan = p,
+                           .o = o,
+                           .log = log,
+                           .over = over,
+                           .ctx = ctx,
+                           .release_set_ns = INT64_MAX,
+                           .stop_ns = INT64_MAX};
+    d->units = units_of(p);
+    d->lanes = lanes_of(p);
+    for (size_t i = 0; i < p->requests.n; i++)
+        d->weight += p->requests.v[i].body.n + 1;
+    d->release = release_new(loop, on_due, d, e);
     if (d->release == NULL) {
         schedule_free(d);
         return NULL;
@@ -559,6 +573,7 @@ struct schedule *schedule_new(uv_loop_t *loop, const struct plan *p, const struc
     d->env = (struct conn_env){.loop = loop,
                                .remote = (const struct sockaddr *)&o->target->addr,
                                .remote_bytes = o->target->addr_bytes,
+                               .tls = o->target->tls,
                                .authority = o->target->authority,
                                .fields = o->fields,
                                .n_fields = o->n_fields,
@@ -574,10 +589,9 @@ void schedule_free(struct schedule *d)
         return;
     agenda_free(&d->to_prepare);
     agenda_free(&d->to_release);
-    VEC_FREE(&d->idle);
     VEC_FREE(&d->flying);
     free(d->env.scratch);
-    free(d->units);
-    free(d->slots);
+    units_free(&d->units);
+    lanes_free(&d->lanes);
     free(d);
 }

@@ -11,7 +11,7 @@ struct schedule;
 
 /* over is called once, from the loop, when all requests have ended or a fault stopped the run; the
  * handles are being closed then. Everything given outlives the schedule. NULL and *e (TA_ESYS) if
- * the system lacks a timer or descriptors. */
+ * the system lacks a timer. */
 struct schedule *schedule_new(uv_loop_t *loop, const struct plan *p, const struct driver_options *o,
                               struct socket_recorder *recorder, struct sendlog *log,
                               void (*over)(void *ctx), void *ctx, struct err *e);
@@ -35,6 +35,15 @@ struct schedule_progress {
         left_ns; /* left is a guess from the bytes of the bodies and the due times; -1: none yet */
 };
 struct schedule_progress schedule_progress(const struct schedule *s);
+
+struct schedule_counts {
+    uint64_t opened;   /* connections */
+    uint64_t planned;  /* that the plan names */
+    uint64_t moved;    /* requests sent over another than theirs, which was still busy */
+    uint64_t reopened; /* of a planned connection: it was closed between two of its requests */
+    bool out_of_time;  /* the plan's duration ended the run */
+};
+struct schedule_counts schedule_counts(const struct schedule *s);
 
 /* After the loop has ended. */
 void schedule_free(struct schedule *s);

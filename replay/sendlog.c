@@ -27,12 +27,18 @@ void sendlog_done(struct sendlog *l)
     VEC_FREE(&l->skew_ns);
 }
 
+static bool is_redirect(int64_t status)
+{
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
 static void count(struct sendlog *l, const struct ledger_entry *entry)
 {
     bool answered = strcmp(entry->outcome, "complete") == 0;
     l->requests++;
     l->answered += answered;
     l->good += answered && entry->status >= 200 && entry->status < 300;
+    l->redirected += answered && is_redirect(entry->status);
     if (entry->due_ns >= 0 && entry->sent_ns >= 0)
         VEC_PUSH(&l->send_error_ns, entry->sent_ns - entry->due_ns);
     for (size_t i = 0; i < l->outcomes.n; i++) {

@@ -26,6 +26,7 @@ struct sendlog {
     int64_t batch_ns; /* when the first of the batch came */
 
     uint64_t requests, answered, good; /* good: answered with 2xx */
+    uint64_t redirected;               /* answered with a redirect, which is not followed */
     VEC(struct outcome_count) outcomes;
     VEC(int64_t) send_error_ns; /* sent minus due, of what was due at a time */
     VEC(int64_t) skew_ns;       /* a group's last first byte minus its first */

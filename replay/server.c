@@ -6,20 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/listener.h"
 #include "traces/base/buf.h"
 #include "traces/base/jsonw.h"
 #include "traces/base/log.h"
 #include "traces/base/mem.h"
 
-enum { BACKLOG = 512, BODY_BYTES = 64 << 10 };
+enum { BODY_BYTES = 64 << 10 };
+
+/* A request that came while the server looked at nothing. */
+struct held {
+    struct server_conn *c;
+    struct server_request r;
+    struct held *next;
+};
 
 struct server {
     struct server_conn_env env;
-    uv_tcp_t listener;
+    struct listener listener;
     struct generator *generator;
     const struct profile *profile;
-    char name[160], url[80];
-    uint16_t port;
+    char name[160];
+    struct held *held;
     bool closing;
     struct server_counts counts;
 };
@@ -32,24 +40,57 @@ static void answer_json(struct server_conn *c, const struct buf *body)
                        (struct slice){(const char *)body->p, body->n});
 }
 
-static void answer_error(struct server *s, struct server_conn *c, int status, const char *fields,
-                         const char *message)
+/* An error as the profile's server words it, where that differs from the dialect's. */
+static void put_error(const struct profile *p, struct buf *out, const struct dialect *d, int status,
+                      const char *message, const char *type)
 {
-    const char *type = status == 404 ? "not_found_error" : "invalid_request_error";
+    struct jsonw w;
+    if (p->error_shape == ERROR_DIALECT || !profile_is_openai(d)) {
+        d->put_error(out, status, message, type);
+        return;
+    }
+    jsonw_init(&w, out, 0);
+    jsonw_object(&w, NULL);
+    if (p->error_shape == ERROR_STRING) {
+        jsonw_text(&w, "error", message);
+    } else if (p->error_shape == ERROR_DETAIL) {
+        jsonw_text(&w, "detail", message);
+    } else {
+        jsonw_object(&w, "error");
+        jsonw_text(&w, "message", message);
+        jsonw_text(&w, "type", type);
+        jsonw_null(&w, "param");
+        jsonw_null(&w, "code");
+        jsonw_end(&w);
+    }
+    jsonw_end(&w);
+}
+
+/* d NULL: the request is none of a dialect. fields: further header lines. */
+struct refusal {
+    const struct dialect *d;
+    int status;
+    const char *fields, *message, *type;
+};
+
+static void answer_error(struct server *s, struct server_conn *c, struct refusal e)
+{
     struct buf body;
     buf_init(&body, BODY_BYTES);
-    s->profile->dialect->put_error(&body, status, message, type);
-    log_info("%d on port %u: %s", status, server_conn_peer_port(c), message);
-    server_conn_answer(c, status, "application/json", fields,
+    if (e.type == NULL)
+        e.type = e.status == 404 ? "not_found_error" : "invalid_request_error";
+    put_error(s->profile, &body, e.d != NULL ? e.d : s->profile->dialects[0], e.status, e.message,
+              e.type);
+    log_info("%d on port %u: %s", e.status, server_conn_peer_port(c), e.message);
+    server_conn_answer(c, e.status, "application/json", e.fields != NULL ? e.fields : "",
                        (struct slice){(const char *)body.p, body.n});
     buf_done(&body);
 }
 
-static void get_health(struct server *s, struct server_conn *c, const struct server_request *r)
+static void get_health(struct server *s, struct server_conn *c)
 {
     struct jsonw w;
     struct buf body;
-    (void)r;
     buf_init(&body, BODY_BYTES);
     jsonw_init(&w, &body, 0);
     jsonw_object(&w, NULL);
@@ -61,76 +102,82 @@ static void get_health(struct server *s, struct server_conn *c, const struct ser
     buf_done(&body);
 }
 
-static void get_models(struct server *s, struct server_conn *c, const struct server_request *r)
+static void get_models(struct server *s, struct server_conn *c, const struct dialect *d)
 {
-    struct jsonw w;
     struct buf body;
-    (void)r;
     buf_init(&body, BODY_BYTES);
-    jsonw_init(&w, &body, 0);
-    jsonw_object(&w, NULL);
-    jsonw_text(&w, "object", "list");
-    jsonw_array(&w, "data");
-    jsonw_object(&w, NULL);
-    jsonw_text(&w, "id", s->profile->model);
-    jsonw_text(&w, "object", "model");
-    jsonw_int(&w, "created", 0);
-    jsonw_text(&w, "owned_by", "tokaudit-serve (simulated)");
-    jsonw_end(&w);
-    jsonw_end(&w);
-    jsonw_end(&w);
+    d->put_models(&body, &s->profile->model, 1, 0);
     answer_json(c, &body);
     buf_done(&body);
 }
 
-/* Why a chat request can't be served; NULL if it can. */
-static const char *refusal(const struct server *s, const struct dialect_request *q, char room[160])
+/* {prompt} and {limit} in the profile's words. */
+static void put_context_error(const struct profile *p, int64_t prompt, struct buf *out)
 {
-    int64_t limit = s->profile->context_limit;
-    if (q->prompt_words == 0)
-        return "messages: expected at least one word of text";
-    if (q->choices != 1)
-        return "n: this server makes one choice a request";
-    if (q->max_tokens == 0 || q->max_tokens > GENERATOR_MAX_TOKENS) {
-        snprintf(room, 160, "max_tokens: expected 1 to %d, found %" PRId64, GENERATOR_MAX_TOKENS,
-                 q->max_tokens);
-        return room;
+    const char *words = p->context_error != NULL ? p->context_error
+                                                 : "Prompt too long: {prompt} tokens exceeds max "
+                                                   "context window of {limit} tokens";
+    for (const char *at = words; *at != '\0';) {
+        if (strncmp(at, "{prompt}", 8) == 0) {
+            buf_printf(out, "%" PRId64, prompt);
+            at += 8;
+        } else if (strncmp(at, "{limit}", 7) == 0) {
+            buf_printf(out, "%" PRId64, p->context_limit);
+            at += 7;
+        } else {
+            buf_put(out, at++, 1);
+        }
     }
-    if (limit > 0 && q->prompt_words > limit) {
-        snprintf(room, 160,
-                 "Prompt too long: %" PRId64 " tokens exceeds max context window of %" PRId64
-                 " tokens",
-                 q->prompt_words, limit);
-        return room;
-    }
-    return NULL;
 }
 
-static void post_chat(struct server *s, struct server_conn *c, const struct server_request *r)
+/* Why a request can't be served, in *why; false if it can. */
+static bool refuses(const struct server *s, const struct dialect_request *q, struct buf *why,
+                    struct refusal *e)
+{
+    const struct profile *p = s->profile;
+    if (q->prompt_words == 0) {
+        buf_puts(why, e->d == &dialect_openai_chat ? "messages: expected at least one word of text"
+                                                   : "expected a prompt of at least one word");
+    } else if (q->choices != 1) {
+        buf_puts(why, "n: this server makes one choice a request");
+    } else if (q->max_tokens == 0 || q->max_tokens > GENERATOR_MAX_TOKENS) {
+        buf_printf(why, "max_tokens: expected 1 to %d, found %" PRId64, GENERATOR_MAX_TOKENS,
+                   q->max_tokens);
+    } else if (p->context_limit > 0 && q->prompt_words > p->context_limit) {
+        put_context_error(p, q->prompt_words, why);
+        e->type = p->context_error_type;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void post_generation(struct server *s, struct server_conn *c, const struct dialect *d,
+                            const struct server_request *r)
 {
     struct arena a = {0};
     struct dialect_request q;
-    char room[160];
-    const char *fault = "the body is no JSON object";
-    if (s->profile->dialect->request(r->body, &a, &q))
-        fault = refusal(s, &q, room);
-    if (fault != NULL)
-        answer_error(s, c, 400, "", fault);
+    struct buf why;
+    struct refusal e = {.d = d, .status = 400};
+    buf_init(&why, BODY_BYTES);
+    bool refused = true;
+    if (d->request(r->body, &a, &q))
+        refused = refuses(s, &q, &why, &e);
     else
-        generator_start(s->generator, c, &q, r->body);
+        buf_puts(&why, "the body is no JSON object");
+    if (refused) {
+        e.message = buf_text(&why);
+        answer_error(s, c, e);
+    } else {
+        generator_start(
+            s->generator, c,
+            &(struct generator_request){d, &q, r->body, dialect_streams(d, r->target, &q)});
+    }
+    buf_done(&why);
     arena_free(&a);
 }
 
 /* --- routes ------------------------------------------------------------------------------- */
-
-static const struct route {
-    const char *method, *path, *allow;
-    void (*answer)(struct server *s, struct server_conn *c, const struct server_request *r);
-} routes[] = {
-    {"POST", "/v1/chat/completions", "Allow: POST\r\n", post_chat},
-    {"GET", "/v1/models", "Allow: GET\r\n", get_models},
-    {"GET", "/health", "Allow: GET\r\n", get_health},
-};
 
 static struct slice path_of(struct slice target)
 {
@@ -140,38 +187,120 @@ static struct slice path_of(struct slice target)
     return target;
 }
 
+static void answer_unknown(struct server *s, struct server_conn *c)
+{
+    struct buf known;
+    buf_init(&known, BODY_BYTES);
+    buf_puts(&known, "no such path here:");
+    for (const struct dialect *const *d = s->profile->dialects; *d != NULL; d++)
+        buf_printf(&known, " POST %s,", (*d)->path);
+    for (const struct dialect *const *d = s->profile->dialects; *d != NULL; d++) {
+        const struct dialect *const *before = s->profile->dialects;
+        while (strcmp((*before)->models_path, (*d)->models_path) != 0)
+            before++;
+        if (before == d)
+            buf_printf(&known, " GET %s,", (*d)->models_path);
+    }
+    buf_puts(&known, " GET /health");
+    answer_error(s, c, (struct refusal){.status = 404, .message = buf_text(&known)});
+    buf_done(&known);
+}
+
+static void answer_method(struct server *s, struct server_conn *c, const char *allow)
+{
+    answer_error(s, c,
+                 (struct refusal){
+                     .status = 405, .fields = allow, .message = "this path takes another method"});
+}
+
+static void route(struct server *s, struct server_conn *c, const struct server_request *r)
+{
+    struct slice path = path_of(r->target);
+    bool get = slice_is(r->method, "GET");
+    for (const struct dialect *const *d = s->profile->dialects; *d != NULL; d++) {
+        if (slice_is(path, (*d)->path)) {
+            if (slice_is(r->method, "POST"))
+                post_generation(s, c, *d, r);
+            else
+                answer_method(s, c, "Allow: POST\r\n");
+            return;
+        }
+        if (slice_is(path, (*d)->models_path)) {
+            if (get)
+                get_models(s, c, *d);
+            else
+                answer_method(s, c, "Allow: GET\r\n");
+            return;
+        }
+    }
+    if (!slice_is(path, "/health"))
+        answer_unknown(s, c);
+    else if (get)
+        get_health(s, c);
+    else
+        answer_method(s, c, "Allow: GET\r\n");
+}
+
+static void hold(struct server *s, struct server_conn *c, const struct server_request *r)
+{
+    struct held *h = mem_zalloc(sizeof *h), **at = &s->held;
+    *h = (struct held){c, *r, NULL};
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = h;
+}
+
+static void forget_held(struct server *s, const struct server_conn *c)
+{
+    for (struct held **at = &s->held; *at != NULL; at = &(*at)->next) {
+        if ((*at)->c == c) { /* one at most: requests of a connection come one at a time */
+            struct held *h = *at;
+            *at = h->next;
+            free(h);
+            return;
+        }
+    }
+}
+
+/* The server looks up again. */
+static void on_idle(void *ctx)
+{
+    struct server *s = ctx;
+    while (s->held != NULL && !generator_blocks(s->generator)) {
+        struct held h = *s->held;
+        free(s->held);
+        s->held = h.next;
+        route(s, h.c, &h.r);
+    }
+}
+
 static void on_request(void *ctx, struct server_conn *c, const struct server_request *r)
 {
     struct server *s = ctx;
     s->counts.requests++;
-    if (r->body_too_large) {
-        answer_error(s, c, 413, "", "the body is larger than this server takes");
-        return;
-    }
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (!slice_is(path_of(r->target), routes[i].path))
-            continue;
-        if (slice_is(r->method, routes[i].method))
-            routes[i].answer(s, c, r);
-        else
-            answer_error(s, c, 405, routes[i].allow, "this path takes another method");
-        return;
-    }
-    answer_error(s, c, 404, "",
-                 "no such path here: POST /v1/chat/completions, GET /v1/models, GET /health");
+    if (r->body_too_large)
+        answer_error(s, c,
+                     (struct refusal){.status = 413,
+                                      .message = "the body is larger than this server takes"});
+    else if (generator_blocks(s->generator))
+        hold(s, c, r);
+    else
+        route(s, c, r);
 }
 
 static void on_malformed(void *ctx, struct server_conn *c)
 {
     struct server *s = ctx;
     s->counts.requests++;
-    answer_error(s, c, 400, "", "what came is no HTTP/1.1 request");
+    answer_error(s, c,
+                 (struct refusal){.status = 400, .message = "what came is no HTTP/1.1 request"});
 }
 
 static void on_gone(void *ctx, struct server_conn *c)
 {
     struct server *s = ctx;
     void *user = server_conn_user(c);
+    forget_held(s, c);
     if (user == NULL)
         return;
     if (s->closing)
@@ -181,63 +310,7 @@ static void on_gone(void *ctx, struct server_conn *c)
     generator_drop(s->generator, user);
 }
 
-/* --- listening ---------------------------------------------------------------------------- */
-
-static void on_connection(uv_stream_t *listener, int status)
-{
-    struct server *s = listener->data;
-    if (status < 0)
-        log_warn("a connection could not be taken: %s", uv_strerror(status));
-    else
-        server_conn_accept(&s->env, listener);
-}
-
-static bool parse_address(const char *text, struct sockaddr_storage *out)
-{
-    char host[64];
-    const char *colon = strrchr(text, ':');
-    char *end = NULL;
-    long port = colon == NULL ? -1 : strtol(colon + 1, &end, 10);
-    if (colon == NULL || end == colon + 1 || *end != '\0' || port < 0 || port > 65535)
-        return false;
-    bool six = text[0] == '[' && colon > text && colon[-1] == ']';
-    size_t n = (size_t)(colon - text) - (six ? 2 : 0);
-    if (n == 0 || n >= sizeof host)
-        return false;
-    memcpy(host, text + six, n);
-    host[n] = '\0';
-    if (six)
-        return uv_ip6_addr(host, (int)port, (struct sockaddr_in6 *)(void *)out) == 0;
-    return uv_ip4_addr(host, (int)port, (struct sockaddr_in *)(void *)out) == 0;
-}
-
-static int listen_on(struct server *s, const char *address, struct err *e)
-{
-    struct sockaddr_storage addr;
-    char host[64];
-    int n = sizeof addr;
-    if (!parse_address(address, &addr))
-        return err_set(e, TA_EUSAGE,
-                       "cannot listen on '%.100s': expected a numeric address and a port, such as "
-                       "127.0.0.1:8000 or [::1]:0",
-                       address);
-    int rc = uv_tcp_bind(&s->listener, (const struct sockaddr *)&addr, 0);
-    if (rc == 0)
-        rc = uv_listen((uv_stream_t *)&s->listener, BACKLOG, on_connection);
-    if (rc == 0)
-        rc = uv_tcp_getsockname(&s->listener, (struct sockaddr *)&addr, &n);
-    if (rc != 0)
-        return err_set(
-            e, TA_ESYS,
-            "cannot listen on %s: %s; is another server there? Port 0 takes any that is free",
-            address, uv_strerror(rc));
-    bool six = addr.ss_family == AF_INET6;
-    s->port = ntohs(six ? ((struct sockaddr_in6 *)(void *)&addr)->sin6_port
-                        : ((struct sockaddr_in *)(void *)&addr)->sin_port);
-    uv_ip_name((const struct sockaddr *)&addr, host, sizeof host);
-    snprintf(s->url, sizeof s->url, six ? "http://[%s]:%u" : "http://%s:%u", host, s->port);
-    return TA_OK;
-}
+/* --- the server --------------------------------------------------------------------------- */
 
 struct server *server_open(uv_loop_t *loop, const char *address,
                            const struct generator_options *options, struct err *e)
@@ -247,12 +320,14 @@ struct server *server_open(uv_loop_t *loop, const char *address,
     snprintf(s->name, sizeof s->name, "tokaudit-serve/" TOKAUDIT_VERSION " (simulated; profile=%s)",
              s->profile->name);
     s->env.loop = loop;
-    s->env.sink = (struct server_conn_sink){s, on_request, on_malformed, on_gone};
+    s->env.sink = (struct server_conn_sink){s, on_request, on_malformed, on_gone, NULL};
     s->env.server = s->name;
-    uv_tcp_init(loop, &s->listener);
-    s->listener.data = s;
+    s->env.http_1_0 = s->profile->framing == FRAMING_HTTP_1_0;
+    listener_init(&s->listener, &s->env);
     s->generator = generator_new(loop, options, e);
-    if (s->generator != NULL && listen_on(s, address, e) == TA_OK)
+    if (s->generator != NULL)
+        generator_on_idle(s->generator, on_idle, s);
+    if (s->generator != NULL && listener_open(&s->listener, address, e) == TA_OK)
         return s;
     server_close(s);
     uv_run(loop, UV_RUN_DEFAULT);
@@ -262,12 +337,12 @@ struct server *server_open(uv_loop_t *loop, const char *address,
 
 uint16_t server_port(const struct server *s)
 {
-    return s->port;
+    return s->listener.port;
 }
 
 const char *server_url(const struct server *s)
 {
-    return s->url;
+    return s->listener.url;
 }
 
 struct server_counts server_counts(const struct server *s)
@@ -282,7 +357,7 @@ void server_close(struct server *s)
     if (s->closing)
         return;
     s->closing = true;
-    uv_close((uv_handle_t *)&s->listener, NULL);
+    listener_close(&s->listener);
     server_conn_close_all(&s->env);
     if (s->generator != NULL)
         generator_stop(s->generator);

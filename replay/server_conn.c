@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "traces/base/buf.h"
@@ -16,7 +17,7 @@
 
 enum {
     UNREAD_BYTES = 64 << 20, /* written and not yet taken by the client */
-    HEAD_BYTES = 4096,
+    BEHIND_BYTES = 1 << 20,  /* … with that much no further request of its is taken up */
     WAITING = 64 /* requests parsed while one is answered; beyond, reading stops */
 };
 
@@ -25,6 +26,7 @@ struct incoming {
     char *method, *target;
     struct buf body;
     int minor;
+    int64_t last_ns;
     bool keep_alive, body_too_large;
     struct incoming *next;
 };
@@ -38,7 +40,8 @@ struct server_conn {
 
     struct http *http;
     struct byte_sink in;
-    uint64_t off; /* bytes received */
+    uint64_t off;      /* bytes received */
+    int64_t t_read_ns; /* the latest of them; monotonic */
     struct incoming *building, *waiting;
     size_t n_waiting;
     bool malformed, reading;
@@ -48,6 +51,8 @@ struct server_conn {
     bool ending;  /* the last response has been written */
     bool closing; /* the handle is */
     struct buf frame;
+    struct buf held; /* by server_conn_hold */
+    bool holding;
 };
 
 static void incoming_free(struct incoming *q)
@@ -81,6 +86,7 @@ static void on_closed(uv_handle_t *handle)
         incoming_free(q);
     }
     buf_done(&c->frame);
+    buf_done(&c->held);
     free(c);
 }
 
@@ -98,11 +104,23 @@ void server_conn_close_all(struct server_conn_env *env)
         conn_close(c);
 }
 
+/* To close a socket over bytes that nobody read would reset the connection, and what the client has
+ * not read yet could be lost to it (RFC 9112, 9.6). */
+static void discard_input(struct server_conn *c)
+{
+    uv_os_fd_t fd;
+    if (uv_fileno((const uv_handle_t *)&c->tcp, &fd) != 0)
+        return;
+    while (recv(fd, c->env->scratch, sizeof c->env->scratch, MSG_DONTWAIT) > 0) {
+    }
+}
+
 static void on_shutdown(uv_shutdown_t *req, int status)
 {
-    (void)status; /* UV_ECANCELED: it was closed before */
     struct server_conn *c = req->data;
     free(req);
+    if (status != UV_ECANCELED) /* it was closed before */
+        discard_input(c);
     conn_close(c);
 }
 
@@ -111,7 +129,7 @@ static void finish_and_close(struct server_conn *c)
 {
     uv_shutdown_t *req = mem_zalloc(sizeof *req);
     req->data = c;
-    c->ending = true;
+    c->ending = true; /* no further request is taken */
     if (c->reading)
         uv_read_stop((uv_stream_t *)&c->tcp);
     c->reading = false;
@@ -129,18 +147,32 @@ struct queued_write {
     char bytes[];
 };
 
+static void pump(struct server_conn *c);
+
+static size_t unsent(const struct server_conn *c)
+{
+    return uv_stream_get_write_queue_size((const uv_stream_t *)&c->tcp);
+}
+
 static void on_written(uv_write_t *req, int status)
 {
     struct queued_write *w = req->data;
-    if (status < 0)
-        conn_close(w->conn);
+    struct server_conn *c = w->conn;
     free(w);
+    if (status < 0) {
+        conn_close(c);
+        return;
+    }
+    if (!c->closing && c->env->sink.drained != NULL && unsent(c) == 0)
+        c->env->sink.drained(c->env->sink.ctx, c);
+    if (unsent(c) < BEHIND_BYTES)
+        pump(c);
 }
 
 static void queue_write(struct server_conn *c, const char *p, size_t n)
 {
     uv_stream_t *stream = (uv_stream_t *)&c->tcp;
-    if (uv_stream_get_write_queue_size(stream) + n > UNREAD_BYTES) {
+    if (unsent(c) + n > UNREAD_BYTES) {
         log_warn("a client on port %u reads nothing; its connection is closed", c->peer_port);
         conn_close(c);
         return;
@@ -160,6 +192,11 @@ static void write_bytes(struct server_conn *c, const void *bytes, size_t n)
 {
     if (c->closing)
         return;
+    if (c->holding) {
+        if (buf_add(&c->held, bytes, n) != TA_OK)
+            conn_close(c);
+        return;
+    }
     uv_buf_t out = uv_buf_init((char *)bytes, (unsigned)n);
     int written = uv_try_write((uv_stream_t *)&c->tcp, &out, 1);
     if (written == UV_EAGAIN)
@@ -181,6 +218,7 @@ static const char *reason_of(int status)
         {404, "Not Found"},
         {405, "Method Not Allowed"},
         {413, "Content Too Large"},
+        {502, "Bad Gateway"},
     };
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         if (reasons[i].status == status)
@@ -198,15 +236,15 @@ static void put_head(struct server_conn *c, int status, const char *type)
     gmtime_r(&now, &tm);
     strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
     buf_clear(&c->frame);
-    buf_printf(&c->frame, "HTTP/1.1 %d %s\r\nServer: %s\r\nDate: %s\r\nContent-Type: %s\r\n",
-               status, reason_of(status), c->env->server, date, type);
+    if (c->env->http_1_0)
+        c->answering->keep_alive = false;
+    buf_printf(&c->frame, "HTTP/1.%c %d %s\r\nServer: %s\r\nDate: %s\r\nContent-Type: %s\r\n",
+               c->env->http_1_0 ? '0' : '1', status, reason_of(status), c->env->server, date, type);
     if (!c->answering->keep_alive)
         buf_puts(&c->frame, "Connection: close\r\n");
     else if (c->answering->minor == 0)
         buf_puts(&c->frame, "Connection: keep-alive\r\n");
 }
-
-static void pump(struct server_conn *c);
 
 static void answered(struct server_conn *c)
 {
@@ -235,13 +273,13 @@ void server_conn_answer(struct server_conn *c, int status, const char *type, con
     answered(c);
 }
 
-void server_conn_begin(struct server_conn *c, const char *type)
+void server_conn_begin(struct server_conn *c, const struct server_conn_head *head)
 {
-    c->chunked = c->answering->minor >= 1;
+    c->chunked = c->answering->minor >= 1 && !head->close && !c->env->http_1_0;
     if (!c->chunked)
         c->answering->keep_alive = false; /* the end of the connection ends the body */
-    put_head(c, 200, type);
-    buf_printf(&c->frame, "Cache-Control: no-cache\r\n%s\r\n",
+    put_head(c, 200, head->type);
+    buf_printf(&c->frame, "%s%s\r\n", head->fields,
                c->chunked ? "Transfer-Encoding: chunked\r\n" : "");
     write_bytes(c, c->frame.p, c->frame.n);
 }
@@ -264,7 +302,42 @@ void server_conn_end(struct server_conn *c)
 {
     if (c->chunked)
         write_bytes(c, "0\r\n\r\n", 5);
+    if (c->holding) {
+        c->holding = false;
+        write_bytes(c, c->held.p, c->held.n);
+        buf_done(&c->held);
+    }
     answered(c);
+}
+
+void server_conn_hold(struct server_conn *c)
+{
+    buf_init(&c->held, UNREAD_BYTES);
+    c->holding = true;
+}
+
+bool server_conn_raw(struct server_conn *c, struct slice bytes)
+{
+    write_bytes(c, bytes.p, bytes.n);
+    return !c->closing && unsent(c) == 0;
+}
+
+void server_conn_raw_end(struct server_conn *c)
+{
+    answered(c);
+}
+
+void server_conn_hang_up(struct server_conn *c, bool reset)
+{
+    if (c->closing || (c->ending && !reset))
+        return;
+    if (!reset) {
+        finish_and_close(c);
+    } else {
+        c->closing = true;
+        if (c->ending || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
+            uv_close((uv_handle_t *)&c->tcp, on_closed);
+    }
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
@@ -279,7 +352,8 @@ static void pump(struct server_conn *c)
     if (c->pumping)
         return;
     c->pumping = true;
-    while (c->answering == NULL && c->waiting != NULL && !c->closing && !c->ending) {
+    while (c->answering == NULL && c->waiting != NULL && !c->closing && !c->ending &&
+           unsent(c) < BEHIND_BYTES) {
         struct incoming *q = c->waiting;
         c->waiting = q->next;
         c->n_waiting--;
@@ -291,7 +365,8 @@ static void pump(struct server_conn *c)
         struct server_request r = {slice_of(q->method),
                                    slice_of(q->target),
                                    {(const char *)q->body.p, q->body.n},
-                                   q->body_too_large};
+                                   q->body_too_large,
+                                   q->last_ns};
         sink.request(sink.ctx, c, &r);
     }
     c->pumping = false;
@@ -380,6 +455,7 @@ static int on_message(void *ctx, enum end_kind why, bool complete, struct mark l
     (void)last;
     c->building = NULL;
     if (q != NULL && complete) {
+        q->last_ns = c->t_read_ns;
         push_waiting(c, q);
         pump(c);
     } else {
@@ -410,8 +486,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         conn_close(c);
         return;
     }
-    int64_t now = clock_real_ns();
-    struct mark at = {.off = c->off, .t_seen = now, .t_ready = now};
+    c->t_read_ns = clock_mono_ns();
+    struct mark at = {.off = c->off, .t_seen = c->t_read_ns, .t_ready = c->t_read_ns};
     c->off += (uint64_t)n;
     int rc = c->in.data(c->in.ctx, (struct span){(const uint8_t *)buf->base, (size_t)n, at});
     if (rc < 0)

@@ -1,4 +1,4 @@
-/* The target's URL (RFC 3986, only what plain HTTP to a host needs), its address, and one question
+/* The target's URL (RFC 3986, only what HTTP to a host needs), its address, and one question
  * before the run. */
 #include "replay/target.h"
 
@@ -24,7 +24,9 @@
 
 static int bad_url(const char *url, struct err *e, const char *what)
 {
-    return err_set(e, TA_EUSAGE, "--target %.200s: %s; expected http://HOST:PORT", url, what);
+    return err_set(e, TA_EUSAGE,
+                   "--target %.200s: %s; expected http://HOST:PORT or https://HOST:PORT", url,
+                   what);
 }
 
 static int parse_port(const char *text, uint16_t *port)
@@ -54,7 +56,7 @@ static int parse_authority(struct target *t, const char *url, char *text, struct
     if (*rest != '\0' && !has_port)
         return bad_url(url, e, "the host is not understood");
     *rest = '\0';
-    t->port = 80;
+    t->port = t->secure ? 443 : 80;
     if (has_port && parse_port(rest + 1, &t->port) != TA_OK)
         return bad_url(url, e, "the port is not a number from 1 to 65535");
     if (host[0] == '\0' || strpbrk(host, " \t\r\n%") != NULL)
@@ -66,26 +68,38 @@ static int parse_authority(struct target *t, const char *url, char *text, struct
 int target_parse(struct target *t, const char *url, struct err *e)
 {
     char text[256];
-    *t = (struct target){0};
-    if (strncasecmp(url, "https://", 8) == 0)
-        return err_set(e, TA_EUSAGE,
-                       "--target %.200s: TLS targets are not supported yet; use the server's "
-                       "http:// address, or a local "
-                       "proxy that speaks TLS to it",
-                       url);
-    if (strncasecmp(url, "http://", 7) != 0)
-        return bad_url(url, e, "the scheme is not http");
-    size_t n = strcspn(url + 7, "/?#");
-    if (strcmp(url + 7 + n, "") != 0 && strcmp(url + 7 + n, "/") != 0)
+    *t = (struct target){.secure = strncasecmp(url, "https://", 8) == 0};
+    if (!t->secure && strncasecmp(url, "http://", 7) != 0)
+        return bad_url(url, e, "the scheme is neither http nor https");
+    const char *rest = strstr(url, "//") + 2;
+    size_t n = strcspn(rest, "/?#");
+    if (strcmp(rest + n, "") != 0 && strcmp(rest + n, "/") != 0)
         return bad_url(url, e, "holds a path, which goes into --path");
     if (n >= sizeof text)
         return bad_url(url, e, "the host is longer than 255 bytes");
-    memcpy(text, url + 7, n);
+    memcpy(text, rest, n);
     text[n] = '\0';
     if (strchr(text, '@') != NULL)
-        return bad_url(url, e, "holds a user name; give --header 'Authorization: …' instead");
+        return bad_url(url, e, "holds a user name; give --key-env instead");
+    snprintf(t->url, sizeof t->url, "%s://%s", t->secure ? "https" : "http", text);
     snprintf(t->authority, sizeof t->authority, "%s", text);
     return parse_authority(t, url, text, e);
+}
+
+int target_secure(struct target *t, const struct tls_options *o, struct err *e)
+{
+    if (t->secure)
+        return tls_context_new(&t->tls, t->host, o, e);
+    if (o->ca_file != NULL || o->insecure)
+        return err_set(e, TA_EUSAGE, "--ca and --insecure are for https://; the target is %s",
+                       t->url);
+    return TA_OK;
+}
+
+void target_done(struct target *t)
+{
+    tls_context_free(t->tls);
+    t->tls = NULL;
 }
 
 /* --- a blocking connection -------------------------------------------------------------------- */
@@ -127,6 +141,26 @@ static int dial(const struct sockaddr *addr, socklen_t n, int64_t deadline)
     return -1;
 }
 
+/* TLS on a connected socket; NULL and *e if there is none to be had. */
+static struct tls *secure(const struct target *t, int fd, int64_t deadline, struct err *e)
+{
+    struct tls *tls = tls_new(t->tls, fd);
+    enum tls_step step = tls != NULL ? tls_handshake(tls) : TLS_FAILED;
+    bool in_time = true;
+    while ((step == TLS_WANT_READ || step == TLS_WANT_WRITE) && in_time) {
+        in_time = wait_for(fd, step == TLS_WANT_READ ? POLLIN : POLLOUT, deadline);
+        step = tls_handshake(tls);
+    }
+    if (step == TLS_READY)
+        return tls;
+    err_set(e, TA_ESYS, "%s: %s", t->url,
+            tls == NULL ? "OpenSSL has no memory left"
+            : !in_time  ? "no TLS handshake in time. Does it speak TLS there?"
+                        : tls_fault(tls));
+    tls_free(tls);
+    return NULL;
+}
+
 static void add_attempt(struct buf *tried, const struct addrinfo *a)
 {
     int fault = errno;
@@ -134,6 +168,40 @@ static void add_attempt(struct buf *tried, const struct addrinfo *a)
     getnameinfo(a->ai_addr, a->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST);
     if (tried->n + sizeof host + 128 < tried->max)
         buf_printf(tried, "%s%s: %s", tried->n ? ", " : "", host, strerror(fault));
+}
+
+/* The first address of the list that takes a connection becomes t's; -1 and *e. */
+static int connect_to_any(struct target *t, const struct addrinfo *list, int64_t timeout_ns,
+                          struct err *e)
+{
+    struct buf tried;
+    buf_init(&tried, 8192);
+    int fd = -1;
+    for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
+        int64_t start = clock_mono_ns();
+        fd = dial(a->ai_addr, a->ai_addrlen, start + timeout_ns);
+        if (fd < 0) {
+            add_attempt(&tried, a);
+            continue;
+        }
+        t->connect_ns = clock_mono_ns() - start;
+        memcpy(&t->addr, a->ai_addr, a->ai_addrlen);
+        t->addr_bytes = a->ai_addrlen;
+    }
+    if (fd < 0)
+        err_set(e, TA_ESYS, "%s can't be reached (%.300s). Is the server running there?", t->url,
+                buf_text(&tried));
+    buf_done(&tried);
+    return fd;
+}
+
+static int reach_tls(struct target *t, int fd, int64_t timeout_ns, struct err *e)
+{
+    int64_t start = clock_mono_ns();
+    struct tls *tls = secure(t, fd, start + timeout_ns, e);
+    t->connect_ns += clock_mono_ns() - start;
+    tls_free(tls);
+    return tls != NULL ? TA_OK : TA_ESYS;
 }
 
 int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
@@ -147,29 +215,13 @@ int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
         rc = getaddrinfo("127.0.0.1", port, &hints, &list); /* RFC 6761, 6.3 */
     if (rc != 0)
         return err_set(e, TA_ESYS, "looking up %s: %s", t->host, gai_strerror(rc));
-    struct buf tried;
-    buf_init(&tried, 8192);
-    int fd = -1;
-    for (struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
-        int64_t start = clock_mono_ns();
-        fd = dial(a->ai_addr, a->ai_addrlen, start + timeout_ns);
-        if (fd < 0) {
-            add_attempt(&tried, a);
-            continue;
-        }
-        t->connect_ns = clock_mono_ns() - start;
-        memcpy(&t->addr, a->ai_addr, a->ai_addrlen);
-        t->addr_bytes = a->ai_addrlen;
-    }
+    int fd = connect_to_any(t, list, timeout_ns, e);
     freeaddrinfo(list);
     if (fd < 0)
-        err_set(e, TA_ESYS, "http://%s can't be reached (%.300s). Is the server running there?",
-                t->authority, buf_text(&tried));
-    buf_done(&tried);
-    if (fd < 0)
         return TA_ESYS;
+    int r = t->tls != NULL ? reach_tls(t, fd, timeout_ns, e) : TA_OK;
     close(fd);
-    return TA_OK;
+    return r;
 }
 
 /* --- GET /v1/models --------------------------------------------------------------------------- */
@@ -177,7 +229,7 @@ int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
 struct answer {
     struct buf body;
     int status;
-    bool complete;
+    bool complete, hopeless; /* it is no HTTP, or has a head without end */
     char *simulated;
 };
 
@@ -236,10 +288,17 @@ static int on_done(void *ctx, enum end_kind why, bool complete, struct mark last
     return a->complete ? TA_STOP : TA_OK;
 }
 
-static bool send_all(int fd, const char *p, size_t n, int64_t deadline)
+static void on_anomaly(void *ctx, const struct anomaly *a)
+{
+    struct answer *answer = ctx;
+    if (strcmp(a->id, "http.bad-start-line") == 0 || strcmp(a->id, "http.head-too-big") == 0)
+        answer->hopeless = true;
+}
+
+static bool send_all(int fd, struct tls *tls, const char *p, size_t n, int64_t deadline)
 {
     while (n > 0) {
-        ssize_t sent = send(fd, p, n, 0);
+        ssize_t sent = tls != NULL ? tls_send(tls, p, n) : send(fd, p, n, 0);
         if (sent > 0) {
             p += sent;
             n -= (size_t)sent;
@@ -251,18 +310,24 @@ static bool send_all(int fd, const char *p, size_t n, int64_t deadline)
 }
 
 /* Reads one response into a; stops when it is whole or can't be any more. */
-static void read_answer(int fd, struct answer *a, int64_t deadline)
+static void read_answer(int fd, struct tls *tls, struct answer *a, int64_t deadline)
 {
-    struct http *h =
-        http_new(HTTP_RESPONSES, (struct http_sink){a, on_head, on_done}, (struct anomaly_sink){0});
+    struct http *h = http_new(HTTP_RESPONSES, (struct http_sink){a, on_head, on_done},
+                              (struct anomaly_sink){a, on_anomaly});
     struct byte_sink in = http_input(h);
     struct mark at = {0};
-    uint8_t piece[16384];
+    uint8_t piece[TLS_RECORD_BYTES];
     int r = TA_OK;
-    while (r == TA_OK && wait_for(fd, POLLIN, deadline)) {
-        ssize_t n = recv(fd, piece, sizeof piece, 0);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+    while (r == TA_OK && !a->hopeless && clock_mono_ns() < deadline) {
+        ssize_t n =
+            tls != NULL ? tls_recv(tls, piece, sizeof piece) : recv(fd, piece, sizeof piece, 0);
+        if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno == EAGAIN) {
+            if (!wait_for(fd, POLLIN, deadline))
+                break;
+            continue;
+        }
         at.t_seen = at.t_ready = clock_real_ns();
         if (n <= 0) {
             in.end(in.ctx, n == 0 ? END_FIN : END_RST, at);
@@ -283,34 +348,44 @@ static char *first_id(struct buf *body)
     return copy;
 }
 
+/* Asks on a connected socket. */
+static int ask(const struct target *t, int fd, struct answer *a, int64_t deadline, struct err *e)
+{
+    struct tls *tls = t->tls != NULL ? secure(t, fd, deadline, e) : NULL;
+    if (t->tls != NULL && tls == NULL)
+        return TA_ESYS;
+    char *head =
+        mem_printf("GET /v1/models HTTP/1.1\r\nHost: %s\r\nUser-Agent: tokaudit/" TOKAUDIT_VERSION
+                   "\r\nAccept: application/json\r\nConnection: close\r\n\r\n",
+                   t->authority);
+    if (send_all(fd, tls, head, strlen(head), deadline))
+        read_answer(fd, tls, a, deadline);
+    tls_free(tls);
+    free(head);
+    return a->complete ? TA_OK
+                       : err_set(e, TA_ESYS,
+                                 "GET %s/v1/models had no whole HTTP answer; name the model with "
+                                 "--model",
+                                 t->url);
+}
+
 int target_ask(const struct target *t, int64_t timeout_ns, struct target_says *out, struct err *e)
 {
     *out = (struct target_says){0};
     int64_t deadline = clock_mono_ns() + timeout_ns;
     int fd = dial((const struct sockaddr *)&t->addr, t->addr_bytes, deadline);
     if (fd < 0)
-        return err_sys(e, TA_ESYS, "connecting to http://%s", t->authority);
+        return err_sys(e, TA_ESYS, "connecting to %s", t->url);
     struct answer a = {0};
     buf_init(&a.body, LIMIT_SPEC_BYTES);
-    char *head =
-        mem_printf("GET /v1/models HTTP/1.1\r\nHost: %s\r\nUser-Agent: tokaudit/" TOKAUDIT_VERSION
-                   "\r\nAccept: application/json\r\nConnection: close\r\n\r\n",
-                   t->authority);
-    if (send_all(fd, head, strlen(head), deadline))
-        read_answer(fd, &a, deadline);
+    int r = ask(t, fd, &a, deadline, e);
     close(fd);
-    free(head);
-    if (a.complete) {
+    if (r == TA_OK) {
         out->model = a.status == 200 ? first_id(&a.body) : NULL;
         out->simulated = a.simulated;
     } else {
         free(a.simulated);
     }
     buf_done(&a.body);
-    return a.complete
-               ? TA_OK
-               : err_set(e, TA_ESYS,
-                         "GET http://%s/v1/models had no whole HTTP answer; name the model with "
-                         "--model",
-                         t->authority);
+    return r;
 }

@@ -5,10 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "replay/arrivals.h"
 #include "replay/chance.h"
 #include "replay/filler.h"
+#include "replay/workload_body.h"
 #include "traces/base/clock.h"
-#include "traces/base/jsonw.h"
 #include "traces/limits.h"
 
 enum {
@@ -260,9 +261,14 @@ struct expansion {
     const struct workload_options *o;
     VEC(struct item) items;
     struct buf id, text, body; /* scratch */
-    uint64_t arrival_chance;
-    double arrival_ns;
+    struct arrivals arrivals;
 };
+
+static int64_t words_of(const struct expansion *x, const struct prompt *p)
+{
+    double n = (double)p->prompt_tokens * x->o->scale;
+    return n < 1 ? 1 : n > MOST_TOKENS ? MOST_TOKENS : (int64_t)llround(n);
+}
 
 /* A first line of its own makes a prefix that no cache holds; what follows is the same in all
  * repeats. */
@@ -276,78 +282,29 @@ static void compose_text(struct expansion *x, const struct item *item)
         buf_puts(&x->text, item->prompt->text);
         return;
     }
-    double n = (double)item->prompt->prompt_tokens * x->o->scale;
-    filler_add(&x->text, salt, item->prompt->name, s->seed,
-               n < 1             ? 1
-               : n > MOST_TOKENS ? MOST_TOKENS
-                                 : (int64_t)llround(n));
-}
-
-static bool wants_prompt_body(const char *path)
-{
-    static const char plain[] = "/completions", chat[] = "/chat/completions";
-    size_t n = strcspn(path, "?");
-    return n >= sizeof plain - 1 &&
-           memcmp(path + n - (sizeof plain - 1), plain, sizeof plain - 1) == 0 &&
-           !(n >= sizeof chat - 1 &&
-             memcmp(path + n - (sizeof chat - 1), chat, sizeof chat - 1) == 0);
-}
-
-static void put_text(struct jsonw *w, const struct expansion *x)
-{
-    struct slice text = {(const char *)x->text.p, x->text.n};
-    if (wants_prompt_body(x->o->path)) {
-        jsonw_slice(w, "prompt", text);
-        return;
-    }
-    jsonw_array(w, "messages");
-    jsonw_object(w, NULL);
-    jsonw_text(w, "role", "user");
-    jsonw_slice(w, "content", text);
-    jsonw_end(w);
-    jsonw_end(w);
+    filler_add(&x->text, salt, item->prompt->name, s->seed, words_of(x, item->prompt));
 }
 
 static void compose_body(struct expansion *x, const struct prompt *p)
 {
     const struct spec *s = x->spec;
-    struct jsonw w;
-    jsonw_init(&w, &x->body, 0);
-    jsonw_object(&w, NULL);
-    jsonw_text(&w, "model", x->o->model);
-    put_text(&w, x);
-    jsonw_int(&w, "max_tokens", x->o->max_tokens >= 0 ? x->o->max_tokens : p->max_tokens);
-    jsonw_double(&w, "temperature", s->temperature);
-    jsonw_bool(&w, "stream", s->stream);
-    if (s->stream && s->include_usage) {
-        jsonw_object(&w, "stream_options");
-        jsonw_bool(&w, "include_usage", true);
-        jsonw_end(&w);
-    }
-    for (const struct json *m = json_first(s->extra); m != NULL; m = json_next(m))
-        jsonw_value(&w, json_name(m), m);
-    jsonw_end(&w);
-}
-
-static const char *keep(struct expansion *x, struct buf *b)
-{
-    return arena_text(&x->plan->texts, (struct slice){(const char *)b->p, b->n});
-}
-
-static void compose_fields(struct expansion *x, struct plan_request *r)
-{
-    struct plan_field *fields = arena_alloc(&x->plan->texts, 4 * sizeof *fields);
-    fields[0] = (struct plan_field){"Content-Type", "application/json"};
-    fields[1] =
-        (struct plan_field){"Accept", x->spec->stream ? "text/event-stream" : "application/json"};
-    fields[2] = (struct plan_field){"User-Agent", "tokaudit/" TOKAUDIT_VERSION};
-    fields[3] = (struct plan_field){"X-Request-ID", keep(x, &x->id)};
-    r->fields = fields;
-    r->n_fields = 4;
+    struct workload_body b = {.model = x->o->model,
+                              .path = x->o->path,
+                              .text = {(const char *)x->text.p, x->text.n},
+                              .max_tokens =
+                                  x->o->max_tokens >= 0 ? x->o->max_tokens : p->max_tokens,
+                              .temperature = s->temperature,
+                              .stream = s->stream,
+                              .include_usage = s->include_usage,
+                              .extra = s->extra};
+    if (b.text.p == NULL) /* an empty text */
+        b.text = slice_of("");
+    workload_body_write(&b, &x->body);
 }
 
 /* The request of item i by a member; when is set by the caller. */
-static void add_request(struct expansion *x, size_t i, int64_t member, struct plan_request r)
+static int add_request(struct expansion *x, size_t i, int64_t member, struct plan_request r,
+                       struct err *e)
 {
     const struct item *item = &x->items.v[i];
     const struct spec *s = x->spec;
@@ -367,40 +324,45 @@ static void add_request(struct expansion *x, size_t i, int64_t member, struct pl
     r.member = member;
     r.method = "POST";
     r.path = x->o->path;
-    r.body = arena_slice(&x->plan->texts, (struct slice){(const char *)x->body.p, x->body.n});
-    compose_fields(x, &r);
+    if (item->prompt->text == NULL) {
+        r.expect_prompt_tokens = words_of(x, item->prompt);
+        r.expect_completion_tokens =
+            x->o->max_tokens >= 0 ? x->o->max_tokens : item->prompt->max_tokens;
+    }
+    struct slice body = {(const char *)x->body.p, x->body.n};
+    int rc = plan_keep_body(x->plan, body, &r.body, e);
+    if (rc != TA_OK)
+        return rc;
+    workload_body_fields(x->plan, &r, s->stream, buf_text(&x->id));
     plan_add(x->plan, &r);
-}
-
-/* Due times of an open loop: member by member, or all members of a barrier at one. */
-static int64_t next_arrival(struct expansion *x)
-{
-    int64_t t = (int64_t)llround(x->arrival_ns);
-    double gap = x->spec->poisson ? -log(chance_unit(&x->arrival_chance)) : 1;
-    x->arrival_ns += gap * NS_PER_S / x->spec->rate;
-    return t;
+    return TA_OK;
 }
 
 /* Item i by all members. With a barrier they wait for all of the item before; else each member for
- * itself. */
-static void add_item(struct expansion *x, size_t i)
+ * itself. In an open loop they arrive member by member, or all members of a barrier at once. */
+static int add_item(struct expansion *x, size_t i, struct err *e)
 {
     const struct spec *s = x->spec;
     size_t members = (size_t)s->concurrency, first = x->plan->requests.n;
     bool together = s->barrier && members > 1;
-    int64_t shared_t = s->rate > 0 && together ? next_arrival(x) : -1;
+    int64_t shared_t = s->rate > 0 && together ? arrivals_next(&x->arrivals) : -1;
     for (size_t m = 0; m < members; m++) {
-        struct plan_request r = {.group = together ? (int64_t)i : -1, .t_ns = -1, .after = -1};
+        struct plan_request r = PLAN_REQUEST_NONE;
+        if (together)
+            r.group = (int64_t)i;
         if (s->rate > 0) {
-            r.t_ns = together ? shared_t : next_arrival(x);
+            r.t_ns = together ? shared_t : arrivals_next(&x->arrivals);
         } else if (i == 0) {
             r.t_ns = 0;
         } else {
             r.after = (int64_t)(first - members + (together ? 0 : m));
             r.pause_ns = s->pause_ns;
         }
-        add_request(x, i, (int64_t)m, r);
+        int rc = add_request(x, i, (int64_t)m, r, e);
+        if (rc != TA_OK)
+            return rc;
     }
+    return TA_OK;
 }
 
 static void list_repeat(struct expansion *x, int64_t warmup, int64_t repeat)
@@ -434,6 +396,8 @@ static void list_items(struct expansion *x, int64_t warmup, int64_t repeats)
     }
 }
 
+/* What the plan would hold is bounded before anything of it is made: a long text, repeated, asks
+ * for terabytes in a kilobyte of spec. */
 static int check_size(const struct expansion *x, struct err *e)
 {
     const struct spec *s = x->spec;
@@ -442,13 +406,18 @@ static int check_size(const struct expansion *x, struct err *e)
     if (requests > LIMIT_REQUESTS)
         return err_set(e, TA_ELIMIT, "%s: %" PRIu64 " requests, %u is the most", s->place, requests,
                        LIMIT_REQUESTS);
-    double tokens = 0;
-    for (size_t i = 0; i < s->prompts.n; i++)
-        tokens += (double)s->prompts.v[i].prompt_tokens * x->o->scale;
-    tokens *= (double)repeats * (double)s->concurrency;
-    if (tokens > 1e9)
-        return err_set(e, TA_ELIMIT, "%s: %.3g prompt tokens in all, 1e9 is the most", s->place,
-                       tokens);
+    double bytes = 0;
+    for (size_t i = 0; i < s->prompts.n; i++) {
+        const struct prompt *p = &s->prompts.v[i];
+        bytes +=
+            p->text != NULL ? (double)strlen(p->text) : (double)words_of(x, p) * FILLER_WORD_BYTES;
+    }
+    bytes *= (double)repeats * (double)s->concurrency;
+    if (bytes > (double)LIMIT_WORKLOAD_TEXT_BYTES)
+        return err_set(e, TA_ELIMIT,
+                       "%s: its prompts are %.3g bytes in all, %.3g is the most; send fewer "
+                       "repeats (--repeats), or shorter prompts (--scale)",
+                       s->place, bytes, (double)LIMIT_WORKLOAD_TEXT_BYTES);
     return TA_OK;
 }
 
@@ -460,12 +429,13 @@ static int expand(struct expansion *x, struct err *e)
     buf_init(&x->id, 1024);
     buf_init(&x->text, LIMIT_REQUEST_BODY_BYTES * 2);
     buf_init(&x->body, (size_t)LIMIT_REQUEST_BODY_BYTES * 8);
-    x->arrival_chance = chance_from("arrivals") ^ (uint64_t)x->spec->seed;
+    x->arrivals = arrivals_begin(x->spec->rate, x->spec->poisson, x->spec->seed);
     list_items(x, 1, x->spec->warmup);
     list_items(x, 0, x->spec->repeats);
-    for (size_t i = 0; i < x->items.n; i++)
-        add_item(x, i);
-    r = plan_check(x->plan, x->spec->place, e);
+    for (size_t i = 0; r == TA_OK && i < x->items.n; i++)
+        r = add_item(x, i, e);
+    if (r == TA_OK)
+        r = plan_check(x->plan, x->spec->place, e);
     VEC_FREE(&x->items);
     buf_done(&x->id);
     buf_done(&x->text);
@@ -485,6 +455,9 @@ int workload_expand(struct plan *out, const struct json *spec, const struct work
     struct workload_options options = *o;
     options.path = arena_text(&out->texts, slice_of(o->path));
     int r = read_spec(&s, e);
+    if (r == TA_OK && o->repeats > MOST_REPEATS)
+        r = err_set(e, TA_ELIMIT, "%s: %" PRId64 " repeats, %d is the most", place, o->repeats,
+                    MOST_REPEATS);
     if (o->repeats >= 0)
         s.repeats = o->repeats;
     for (size_t i = 0; i < s.prompts.n; i++)

@@ -202,7 +202,8 @@ static enum kind kind_of(struct slice content_type)
     return type.n == 0 || text_same(type, "text/plain") ? UNTOLD : DOCUMENT;
 }
 
-struct body *body_new(const struct http_head *h, struct body_sink out, struct anomaly_sink bad)
+struct body *body_new(const struct http_head *h, bool blanked, struct body_sink out,
+                      struct anomaly_sink bad)
 {
     struct body *b = mem_zalloc(sizeof *b);
     b->out = out;
@@ -210,8 +211,10 @@ struct body *body_new(const struct http_head *h, struct body_sink out, struct an
     b->in = (struct byte_sink){b, text_data, text_gap, text_end};
     become(b, kind_of(http_field(h, "content-type")));
     bool known = add_codings(b, h, "content-encoding");
-    if (!add_codings(b, h, "transfer-encoding") || !known) {
+    known &= add_codings(b, h, "transfer-encoding");
+    if (!known && !blanked)
         anomaly_note(bad, "http.content-encoding", h->first, 0);
+    if (!known || (blanked && b->coded)) {
         b->kind = OPAQUE;
         b->in = (struct byte_sink){0};
     }

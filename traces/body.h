@@ -23,7 +23,9 @@ struct body_sink {
 };
 
 struct body;
-struct body *body_new(const struct http_head *h, struct body_sink out, struct anomaly_sink bad);
+/* blanked: a body with a coding was overwritten (FORMAT.md, Redaction), and is only counted. */
+struct body *body_new(const struct http_head *h, bool blanked, struct body_sink out,
+                      struct anomaly_sink bad);
 struct byte_sink body_input(struct body *b);
 
 /* What is known by now: a body of no stated type shows what it is in its first bytes. */

@@ -37,8 +37,8 @@ struct exchange {
     bool is_event_stream;        /* stream == STREAM_SSE */
     struct slice content_coding; /* Content-Encoding as it was said; {NULL, 0}: none */
     bool coded;                  /* the body had a coding, there or in Transfer-Encoding … */
-    bool opaque;                 /* … that is not read here: the body is only counted */
-    unsigned interim;            /* 1xx before it */
+    bool opaque; /* … that is not read here, or it was overwritten: the body is only counted */
+    unsigned interim;                               /* 1xx before it */
     struct mark response_first, response_head_last; /* of the final response */
     struct mark body_first, body_last; /* on the wire, so far; valid if response_body_bytes > 0 */
     uint64_t response_body_bytes;      /* on the wire, without chunk framing */
@@ -58,7 +58,8 @@ struct slice exchange_response_field(const struct exchange *x, const char *name)
 
 struct exchange_sink {
     void *ctx;
-    /* Its head is known: method, target, fields, request_first. */
+    /* Its head is known: method, target, fields, request_first. Of one that was answered before its
+     * head was whole (http.early-response), no fields are. */
     int (*request)(void *ctx, struct exchange *x);
     /* The final response's head is known; by now the request is whole, or request_complete is
      * false. */
@@ -78,7 +79,9 @@ struct exchange_sink {
 /* What the connections of a trace share; all zero to begin with. */
 struct exchange_shared {
     uint64_t last_id;
-    size_t held; /* bytes of request bodies */
+    size_t held;  /* bytes of request bodies */
+    bool blanked; /* bodies were overwritten before they were written: those with a coding, whole */
+    size_t early; /* bytes of responses that wait for their requests */
 };
 
 /* The two parsers and the pairing of one connection. The caller feeds the byte sinks and frees it

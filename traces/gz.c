@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -440,6 +441,13 @@ int gz_next(struct gz_source *g, struct gz_piece *out, struct err *e)
     return 0;
 }
 
+void gz_take(struct gz_source *g, struct buf *own)
+{
+    struct buf b = g->out;
+    g->out = *own;
+    *own = b;
+}
+
 void gz_hash_before(struct gz_source *g, char out[SHA256_TEXT])
 {
     hash_to(g, g->member);
@@ -516,6 +524,12 @@ int gz_open(struct gz_source **out, const char *path, struct gz_resume resume,
 bool gz_is_gzip(const struct gz_source *g)
 {
     return g->gzip;
+}
+
+bool gz_is_file(const struct gz_source *g)
+{
+    struct stat st;
+    return fstat(g->fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 void gz_close(struct gz_source *g)

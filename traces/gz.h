@@ -58,9 +58,14 @@ int gz_open(struct gz_source **out, const char *path, struct gz_resume resume,
             struct reader_health *health, struct err *e) TA_NODISCARD;
 
 bool gz_is_gzip(const struct gz_source *g);
+bool gz_is_file(const struct gz_source *g); /* a regular one: reading it never waits for anybody */
 
 /* 1 and *out; 0 at the end; negative if the disk fails. */
 int gz_next(struct gz_source *g, struct gz_piece *out, struct err *e) TA_NODISCARD;
+
+/* The last piece of a gzip file lies in *own from now on, and the source goes on in what *own was
+ * (of the maximum GZ_HELD_BYTES). */
+void gz_take(struct gz_source *g, struct buf *own);
 
 /* The SHA-256 of all bytes of the file before the member that the last piece started. */
 void gz_hash_before(struct gz_source *g, char out[65]);

@@ -3,6 +3,7 @@
 #include "traces/http.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "traces/base/mem.h"
 #include "traces/http_head.h"
@@ -16,6 +17,7 @@ struct http *http_new(enum http_side side, struct http_sink out, struct anomaly_
     h->out = out;
     h->bad = bad;
     buf_init(&h->text, LIMIT_HTTP_HEAD_BYTES + 2 * HTTP_SYNC_KEEP);
+    buf_init(&h->big, LIMIT_HTTP_LINE_BYTES);
     return h;
 }
 
@@ -24,6 +26,7 @@ void http_free(struct http *h)
     if (h == NULL)
         return;
     buf_done(&h->text);
+    buf_done(&h->big);
     VEC_FREE(&h->at);
     free(h);
 }
@@ -71,6 +74,7 @@ void http_complete(struct http *h, struct mark last)
 void http_lose(struct http *h, const char *id, struct mark at)
 {
     bool in_message = h->state != START && h->state != HEAD && h->state != SYNC;
+    h->losses++;
     anomaly_note(h->bad, id, at, 0);
     if (in_message)
         done(h, SYNC, END_GAP, false, at);
@@ -241,6 +245,29 @@ static int on_end(void *ctx, enum end_kind why, struct mark at)
     }
     h->state = CLOSED;
     return h->rc;
+}
+
+bool http_idle(const struct http *h)
+{
+    return h->state == START && h->sniff.n == 0;
+}
+
+bool http_unfinished(const struct http *h, struct http_head *out)
+{
+    const struct buf *text = h->state == HEAD && h->start_seen ? &h->text : &h->big;
+    const uint8_t *lf = text->n > 0 ? memchr(text->p, '\n', text->n) : NULL;
+    if (lf == NULL || (h->state != HEAD && h->state != SYNC))
+        return false;
+    struct slice line = {(const char *)text->p, (size_t)(lf - text->p)};
+    if (line.n > 0 && line.p[line.n - 1] == '\r')
+        line.n--;
+    *out = (struct http_head){.first = text == &h->big ? h->big_first : h->first, .last = h->last};
+    return http_parse_start(h->side, line, out);
+}
+
+unsigned http_losses(const struct http *h)
+{
+    return h->losses;
 }
 
 struct byte_sink http_input(struct http *h)

@@ -58,6 +58,17 @@ struct byte_sink http_input(struct http *h);
  * (H16). */
 enum http_expect { HTTP_EXPECT_BODY, HTTP_EXPECT_HEAD, HTTP_EXPECT_CONNECT, HTTP_EXPECT_FIRST };
 void http_expect(struct http *h, enum http_expect what);
+
+/* Between two messages: the next byte begins one, or is none. */
+bool http_idle(const struct http *h);
+
+/* The head of a request that is under way, or has become too big to be read: method, target and
+ * minor by its first line, first and last as far as it has come. False: none is, or not so much of
+ * it. *out is borrowed until the next input. */
+bool http_unfinished(const struct http *h, struct http_head *out);
+
+/* How often what came was no message and the next was looked for: some may have been missed. */
+unsigned http_losses(const struct http *h);
 void http_free(struct http *h);
 
 #endif

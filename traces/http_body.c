@@ -6,17 +6,19 @@
 
 size_t http_take_counted(struct http *h, struct span in)
 {
-    size_t n = h->left < in.n ? (size_t)h->left : in.n;
+    size_t n = h->left < in.n ? (size_t)h->left : in.n, seen = in.n;
     in.n = n;
     h->left -= n;
     http_body_data(h, in);
     if (h->left > 0 || h->rc != TA_OK)
         return n;
-    if (h->state == CHUNK_DATA)
-        h->state = CHUNK_END;
-    else
+    if (h->state != CHUNK_DATA) {
         http_complete(h, span_mark(in, n - 1));
-    return n;
+        return n;
+    }
+    bool ends = seen - n >= 2 && in.p[n] == '\r' && in.p[n + 1] == '\n'; /* mostly it is all here */
+    h->state = ends ? CHUNK_SIZE : CHUNK_END;
+    return ends ? n + 2 : n;
 }
 
 size_t http_take_rest(struct http *h, struct span in)
@@ -31,6 +33,20 @@ static int hex_value(uint8_t c)
         return c - '0';
     c |= 0x20;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The line of a chunk has ended at at. */
+static void chunk_line(struct http *h, bool bare, struct mark at)
+{
+    if (bare && !h->bare_lf) {
+        anomaly_note(h->bad, "http.bare-lf", at, 0);
+        h->bare_lf = true;
+    }
+    h->line_n = h->head_n = 0;
+    h->digits = 0;
+    h->state = h->left > 0 ? CHUNK_DATA : TRAILER;
+    if (h->left == 0)
+        h->zero = at;
 }
 
 size_t http_take_size(struct http *h, struct span in)
@@ -49,6 +65,10 @@ size_t http_take_size(struct http *h, struct span in)
     }
     if (i == in.n)
         return i;
+    if (h->digits > 0 && in.n - i >= 2 && in.p[i] == '\r' && in.p[i + 1] == '\n') {
+        chunk_line(h, false, span_mark(in, i + 1)); /* as nearly all are: no extensions */
+        return i + 2;
+    }
     if (h->digits == 0 || strchr(" \t;\r\n", in.p[i]) == NULL || in.p[i] == '\0') {
         http_lose(h, "http.bad-chunk-size", span_mark(in, i));
         return i;
@@ -57,20 +77,6 @@ size_t http_take_size(struct http *h, struct span in)
     h->line_n = 0;
     h->size_over = h->size_blank = false;
     return i;
-}
-
-/* The line of a chunk has ended at at. */
-static void chunk_line(struct http *h, bool bare, struct mark at)
-{
-    if (bare && !h->bare_lf) {
-        anomaly_note(h->bad, "http.bare-lf", at, 0);
-        h->bare_lf = true;
-    }
-    h->line_n = h->head_n = 0;
-    h->digits = 0;
-    h->state = h->left > 0 ? CHUNK_DATA : TRAILER;
-    if (h->left == 0)
-        h->zero = at;
 }
 
 /* Behind the size come extensions or the line's end. Blanks before that end, or other text, are

@@ -83,6 +83,7 @@ static bool find_in_text(struct http *h, uint64_t end)
     h->head_n = h->line_n = h->text.n;
     h->line_first = h->text.p[0];
     h->start_seen = true;
+    buf_clear(&h->big);
     h->simple = false; /* only lines with a version are found */
     h->state = HEAD;
     return true;
@@ -111,6 +112,7 @@ size_t http_take_noise(struct http *h, struct span in)
 static size_t take_bad_start(struct http *h, struct span in, size_t i)
 {
     anomaly_note(h->bad, "http.bad-start-line", h->first, 0);
+    h->losses++;
     if (h->text.n == 0) {
         http_seek(h);
         return 0;
@@ -181,6 +183,7 @@ size_t http_take_start(struct http *h, struct span in)
         h->first = span_mark(in, i);
         h->at.n = 0;
         buf_clear(&h->text);
+        buf_clear(&h->big);
         h->line_n = h->head_n = 0;
     }
     return i;
@@ -196,6 +199,16 @@ static struct slice head_text(struct http *h, struct span in, size_t *kept, size
         TA_OK) /* take_line keeps it below the limit */
         *kept = i;
     return (struct slice){(const char *)h->text.p, h->text.n};
+}
+
+/* Of a head that is given up: somebody may answer it. */
+static void keep_first_line(struct http *h, struct slice text)
+{
+    const char *lf = memchr(text.p, '\n', text.n);
+    buf_clear(&h->big);
+    h->big_first = h->first;
+    if (lf != NULL)
+        buf_put(&h->big, text.p, (size_t)(lf - text.p) + 1);
 }
 
 static bool is_start(struct http *h, struct slice text)
@@ -217,6 +230,8 @@ size_t http_take_head(struct http *h, struct span in)
         struct line line = take_line(h, in, i);
         i += line.n;
         if (line.too_big) {
+            if (h->start_seen)
+                keep_first_line(h, head_text(h, in, &kept, i));
             http_lose(h, "http.head-too-big", h->first);
             return i;
         }

@@ -40,20 +40,23 @@ struct http {
     bool start_seen; /* of a head: its start line is one */
     bool simple;     /* and the whole of it: HTTP/0.9 */
     bool cruft;      /* noted behind the last message */
+    unsigned losses; /* of framing */
     int rc;
     struct http_sink out;
     struct anomaly_sink bad;
     struct byte_sink body;
-    uint64_t left;       /* of LENGTH and CHUNK_DATA; the size so far in CHUNK_SIZE */
-    unsigned digits;     /* of a chunk size */
-    size_t line_n;       /* bytes of the unfinished line */
-    uint8_t line_first;  /* its first byte */
-    size_t head_n;       /* bytes of the unfinished head or trailer before this span */
-    struct mark first;   /* of the head */
-    struct mark last;    /* latest byte seen */
-    struct mark zero;    /* line end of the last chunk's line */
-    struct buf text;     /* a head that straddles, or the line before it in SYNC */
-    struct sniff sniff;  /* HTTP_EXPECT_FIRST: what may not be a head */
+    uint64_t left;      /* of LENGTH and CHUNK_DATA; the size so far in CHUNK_SIZE */
+    unsigned digits;    /* of a chunk size */
+    size_t line_n;      /* bytes of the unfinished line */
+    uint8_t line_first; /* its first byte */
+    size_t head_n;      /* bytes of the unfinished head or trailer before this span */
+    struct mark first;  /* of the head */
+    struct mark last;   /* latest byte seen */
+    struct mark zero;   /* line end of the last chunk's line */
+    struct buf text;    /* a head that straddles, or the line before it in SYNC */
+    struct sniff sniff; /* HTTP_EXPECT_FIRST: what may not be a head */
+    struct buf big;     /* the first line of a head that was too big … */
+    struct mark big_first;
     VEC(struct mark) at; /* SYNC: where each piece of text begins */
 };
 

@@ -9,27 +9,6 @@ enum { IP_HOP_BY_HOP = 0, IP_TCP = 6, IP_ROUTING = 43, IP_FRAGMENT = 44, IP_AH =
 enum { IP_DESTINATION = 60, IP_MOBILITY = 135, IP_HIP = 139, IP_SHIM6 = 140 };
 enum { OPTION_PAD1 = 0, OPTION_JUMBO = 0xc2 };
 
-static uint16_t be16(const uint8_t *p)
-{
-    return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static uint32_t be32(const uint8_t *p)
-{
-    return (uint32_t)be16(p) << 16 | be16(p + 2);
-}
-
-/* Steps over a header of n captured bytes; false if it was cut. */
-static bool skip(struct ip_bytes *c, size_t n)
-{
-    if (c->n < n || c->wire_n < n)
-        return false;
-    c->p += n;
-    c->n -= n;
-    c->wire_n -= n;
-    return true;
-}
-
 /* The IP length is the truth, whether the frame is longer (padding) or shorter (snapped). */
 static void limit_to(struct ip_bytes *c, size_t wire_n)
 {
@@ -102,7 +81,7 @@ static bool skip_extension(struct ip_bytes *c, uint8_t *next)
     else if (kind != IP_FRAGMENT)
         n = ((size_t)c->p[1] + 1) * 8;
     *next = c->p[0];
-    return skip(c, n);
+    return ip_skip(c, n);
 }
 
 static bool is_extension(uint8_t next)
@@ -123,7 +102,7 @@ static enum link_verdict fragment_of(struct ip_bytes c, struct ip_fragment *part
     part->id = be32(c.p + 4);
     part->offset = place & 0xfff8;
     part->more = place & 1;
-    if (!skip(&c, 8))
+    if (!ip_skip(&c, 8))
         return LINK_BAD;
     data_of(c, part);
     return LINK_FRAGMENT;
@@ -161,7 +140,7 @@ static enum link_verdict decode_ipv4(struct ip_bytes c, struct segment *out,
         return LINK_OTHER;
     if (total != 0)
         limit_to(&c, total);
-    if (!skip(&c, header))
+    if (!ip_skip(&c, header))
         return LINK_BAD;
     out->from.family = out->to.family = 4;
     memcpy(out->from.addr, p + 12, 4);
@@ -206,7 +185,7 @@ static enum link_verdict decode_ipv6(struct ip_bytes c, struct segment *out,
     const uint8_t *p = c.p;
     size_t payload = be16(p + 4);
     uint8_t next = p[6];
-    if (!skip(&c, 40))
+    if (!ip_skip(&c, 40))
         return LINK_BAD;
     if (payload == 0 && next == IP_HOP_BY_HOP)
         payload = jumbo_length(c);

@@ -17,6 +17,28 @@ struct ip_fragment {
     size_t wire_n;
 };
 
+/* Numbers in network byte order. */
+static inline uint16_t be16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t be32(const uint8_t *p)
+{
+    return (uint32_t)be16(p) << 16 | be16(p + 2);
+}
+
+/* Steps over n captured bytes; false if they were cut. */
+static inline bool ip_skip(struct ip_bytes *c, size_t n)
+{
+    if (c->n < n || c->wire_n < n)
+        return false;
+    c->p += n;
+    c->n -= n;
+    c->wire_n -= n;
+    return true;
+}
+
 /* LINK_TCP: *out is set. LINK_FRAGMENT: *part is. */
 enum link_verdict ip_decode(struct ip_bytes packet, struct segment *out, struct ip_fragment *part);
 

@@ -29,7 +29,11 @@
 #define LIMIT_HTTP_HEAD_BYTES (256u << 10)
 #define LIMIT_HTTP_FIELDS 256u
 #define LIMIT_HTTP_PENDING 1024u /* requests of a connection that wait for their response */
-#define LIMIT_HTTP_CODINGS 4u /* gzip of gzip of … */
+#define LIMIT_EARLY_BYTES                                                                          \
+    (1u << 20) /* of a server, before the request is known that they answer … */
+#define LIMIT_EARLY_ALL_BYTES (64u << 20) /* … of all connections … */
+#define LIMIT_EARLY_NS 4000000000         /* … and so long, in capture time */
+#define LIMIT_HTTP_CODINGS 4u             /* gzip of gzip of … */
 #define LIMIT_REQUEST_BODIES_BYTES                                                                 \
     (256u << 20) /* of all requests of a trace at one time: beyond it they are only hashed */
 #define LIMIT_REQUEST_BODY_BYTES (64u << 20) /* kept for reading; the hash goes over all of it */
@@ -38,12 +42,33 @@
 #define LIMIT_SSE_LINE_BYTES (64u << 20)
 #define LIMIT_SSE_EVENT_BYTES (64u << 20)
 
-#define LIMIT_REDACT_CONNECTIONS 32768u   /* known at once; the longest idle one is forgotten */
-#define LIMIT_REDACT_HOLD_NS 100000000    /* packets wait so long for one that came out of order … */
+#define LIMIT_REDACT_CONNECTIONS 32768u /* known at once; the longest idle one is forgotten */
+#define LIMIT_REDACT_HOLD_NS 100000000 /* packets wait so long for one that came out of order … */
 #define LIMIT_REDACT_HOLD_BYTES (4u << 20) /* … or until they are so many */
 #define LIMIT_REDACT_RANGES 1024u /* overwritten, per direction, to do it again when sent again */
 
-#define LIMIT_SPEC_BYTES (64u << 20) /* workload spec, profile, own claims file */
-#define LIMIT_REQUESTS 10000000u     /* of one analysis */
+#define LIMIT_SPEC_BYTES (64u << 20)         /* workload spec, profile, own claims file */
+#define LIMIT_WORKLOAD_ROW_BYTES (64u << 20) /* a line or array element of a workload file */
+#define LIMIT_WORKLOAD_TEXT_BYTES                                                                  \
+    (16ull << 30)            /* made or repeated for the requests of a plan; they go to a file */
+#define LIMIT_CLAIMS 100000u /* of one analysis */
+#define LIMIT_CLAIM_OBJECTS 10000u        /* result objects in files of claims */
+#define LIMIT_CLAIM_FIGURES 4096u         /* of one of them */
+#define LIMIT_CLAIM_ROWS 1000000u         /* per-request rows of all; more are counted only */
+#define LIMIT_REQUESTS 10000000u          /* of one analysis, of one plan */
+#define LIMIT_PLAN_BODY_BYTES (64u << 20) /* bodies of a plan in memory; others go to a file */
+#define LIMIT_PLAN_LINE_BYTES                                                                      \
+    (400u << 20) /* a body of LIMIT_REQUEST_BODY_BYTES with its escapes                            \
+                  */
+
+#define LIMIT_VOCABULARY_BYTES (64u << 20) /* a vocabulary file */
+#define LIMIT_VOCABULARY_PARTS 64u         /* steps before its model: each is a rule of its file */
+#define LIMIT_PATTERN_BYTES (16u << 10)
+#define LIMIT_PATTERN_WORDS_BYTES (256u << 20) /* the same, each class written out */
+#define LIMIT_PATTERN_STEPS 50000000u          /* of one search for a pattern */
+#define LIMIT_PATTERN_STACK_BYTES (16u << 20)
+#define LIMIT_RECOUNT_BYTES (4u << 20)        /* of a text that is counted at one time … */
+#define LIMIT_RECOUNT_WORK_BYTES (64u << 20)  /* … what becomes of it on the way … */
+#define LIMIT_RECOUNT_HELD_BYTES (256u << 20) /* … of all replies under way */
 
 #endif

@@ -13,16 +13,6 @@ enum { PPP_IPV4 = 0x0021, PPP_IPV6 = 0x0057 };
 enum { NFLOG_PAYLOAD = 9 };
 enum { PKTAP_FIXED_BYTES = 48, PKTAP_PACKET = 1 };
 
-static uint16_t be16(const uint8_t *p)
-{
-    return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static uint32_t be32(const uint8_t *p)
-{
-    return (uint32_t)be16(p) << 16 | be16(p + 2);
-}
-
 static uint16_t le16(const uint8_t *p)
 {
     return (uint16_t)(p[1] << 8 | p[0]);
@@ -31,17 +21,6 @@ static uint16_t le16(const uint8_t *p)
 static uint32_t le32(const uint8_t *p)
 {
     return (uint32_t)le16(p + 2) << 16 | le16(p);
-}
-
-/* Steps over a header of n captured bytes; false if it was cut. */
-static bool skip(struct ip_bytes *c, size_t n)
-{
-    if (c->n < n || c->wire_n < n)
-        return false;
-    c->p += n;
-    c->n -= n;
-    c->wire_n -= n;
-    return true;
 }
 
 /* --- what holds an IP packet: each steps c up to it ------------------------------------------- */
@@ -67,7 +46,7 @@ static enum link_verdict strip_ip(struct ip_bytes *c)
 static enum link_verdict strip_pppoe(struct ip_bytes *c)
 {
     const uint8_t *p = c->p;
-    if (!skip(c, 8))
+    if (!ip_skip(c, 8))
         return LINK_BAD;
     switch (be16(p + 6)) {
     case PPP_IPV4:
@@ -84,7 +63,7 @@ static enum link_verdict strip_ethertype(uint16_t type, struct ip_bytes *c)
 {
     while (type == ETHER_VLAN || type == ETHER_QINQ || type == ETHER_OLD_QINQ) {
         const uint8_t *p = c->p;
-        if (!skip(c, 4))
+        if (!ip_skip(c, 4))
             return LINK_BAD;
         type = be16(p + 2);
     }
@@ -100,19 +79,19 @@ static enum link_verdict strip_ethertype(uint16_t type, struct ip_bytes *c)
 static enum link_verdict strip_ethernet(struct ip_bytes *c)
 {
     const uint8_t *p = c->p;
-    return skip(c, 14) ? strip_ethertype(be16(p + 12), c) : LINK_BAD;
+    return ip_skip(c, 14) ? strip_ethertype(be16(p + 12), c) : LINK_BAD;
 }
 
 static enum link_verdict strip_sll(struct ip_bytes *c)
 {
     const uint8_t *p = c->p;
-    return skip(c, 16) ? strip_ethertype(be16(p + 14), c) : LINK_BAD;
+    return ip_skip(c, 16) ? strip_ethertype(be16(p + 14), c) : LINK_BAD;
 }
 
 static enum link_verdict strip_sll2(struct ip_bytes *c)
 {
     const uint8_t *p = c->p;
-    return skip(c, 20) ? strip_ethertype(be16(p), c) : LINK_BAD;
+    return ip_skip(c, 20) ? strip_ethertype(be16(p), c) : LINK_BAD;
 }
 
 /* The address family is in the byte order of the machine that captured, and IPv6 has the number of
@@ -120,7 +99,7 @@ static enum link_verdict strip_sll2(struct ip_bytes *c)
 static enum link_verdict strip_null(struct ip_bytes *c)
 {
     const uint8_t *p = c->p;
-    if (!skip(c, 4))
+    if (!ip_skip(c, 4))
         return LINK_BAD;
     uint32_t big = be32(p), little = le32(p);
     switch (big < little ? big : little) {
@@ -147,13 +126,13 @@ static bool find_payload(struct ip_bytes *c, bool big)
         if (length < 4)
             return false;
         if ((type & 0x7fff) == NFLOG_PAYLOAD) { /* the top bits are flags of netlink's */
-            skip(&at, 4);
+            ip_skip(&at, 4);
             at.wire_n = at.wire_n < length - 4 ? at.wire_n : length - 4;
             at.n = at.n < at.wire_n ? at.n : at.wire_n;
             *c = at;
             return true;
         }
-        if (!skip(&at, (length + 3) & ~(size_t)3))
+        if (!ip_skip(&at, (length + 3) & ~(size_t)3))
             return false;
     }
     return false;
@@ -161,7 +140,7 @@ static bool find_payload(struct ip_bytes *c, bool big)
 
 static enum link_verdict strip_nflog(struct ip_bytes *c)
 {
-    if (!skip(c, 4))
+    if (!ip_skip(c, 4))
         return LINK_BAD;
     return find_payload(c, false) || find_payload(c, true) ? strip_ip(c) : LINK_BAD;
 }
@@ -180,7 +159,7 @@ static enum link_verdict strip_pktap(struct ip_bytes *c)
         return LINK_OTHER;
     if (inner > UINT16_MAX || inner == LINK_PKTAP || inner == LINK_PKTAP_USER2)
         return LINK_UNKNOWN;
-    if (!skip(c, header))
+    if (!ip_skip(c, header))
         return LINK_BAD;
     return link_network((uint16_t)inner, c->p, c->n, c->wire_n, c);
 }

@@ -7,11 +7,30 @@
 #include "traces/exchange.h"
 #include "traces/reader.h"
 
+enum pipeline_side { PIPELINE_CLIENT, PIPELINE_SERVER };
+
+/* The bytes that a side of a connection sent, in their order, before they are read as HTTP (a
+ * callback of the exchange over a span comes after the tap's); how it ended, and by whose FIN or
+ * RST; and that nothing comes of the connection any more. TLS and HTTP/2 do not come here. */
+struct pipeline_tap {
+    int (*data)(void *ctx, const struct tcp_conn *c, enum pipeline_side from, struct span in);
+    int (*gap)(void *ctx, const struct tcp_conn *c, enum pipeline_side from, uint64_t n,
+               struct mark at);
+    int (*end)(void *ctx, const struct tcp_conn *c, enum pipeline_side from, enum end_kind why,
+               enum pipeline_side by, struct mark at);
+    void (*closed)(void *ctx, const struct tcp_conn *c);
+};
+
 struct pipeline_sink {
     struct exchange_sink exchange;                 /* its ctx is passed to all */
     int (*custom)(void *ctx, const struct rec *r); /* may be NULL */
     int (*packet)(void *ctx,
                   const struct rec *r); /* every packet, before it is parsed; may be NULL */
+    const struct pipeline_tap *tap;     /* all its members set; NULL: not wanted */
+    /* At the end of a reader: another to go on in, as if it were the same file; its frames count on
+     * from the `frames` of those before. NULL: there is none. Readers stay the caller's. May be
+     * NULL. */
+    struct reader *(*next)(void *ctx, uint64_t frames);
 };
 
 struct pipeline_totals {

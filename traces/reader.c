@@ -10,13 +10,13 @@
 #include "traces/base/json.h"
 #include "traces/base/mem.h"
 #include "traces/custom.h"
-#include "traces/gz.h"
+#include "traces/gz_ahead.h"
 #include "traces/limits.h"
 #include "traces/pcap_file.h"
 #include "traces/pcapng.h"
 
 struct reader {
-    struct gz_source *source;
+    struct gz_ahead *source;
     struct gz_piece piece;
     size_t at;        /* used of the piece */
     struct buf carry; /* a block whose bytes came in several pieces: what is there of it */
@@ -34,7 +34,7 @@ static void note(struct reader *r, const char *what)
 {
     if (r->health.note[0] == '\0')
         snprintf(r->health.note, sizeof r->health.note, "%s at offset %" PRIu64 "%s", what,
-                 r->offset, gz_is_gzip(r->source) ? " of the inflated file" : " of the file");
+                 r->offset, gz_ahead_is_gzip(r->source) ? " of the inflated file" : " of the file");
 }
 
 /* --- bytes --------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ static int peek(struct reader *r, size_t want, const uint8_t **p, struct err *e)
         r->at += n;
         if (n == missing)
             break;
-        int rc = gz_next(r->source, &r->piece, e);
+        int rc = gz_ahead_next(r->source, &r->piece, e);
         r->at = 0;
         if (rc <= 0) {
             r->piece.n = 0;
@@ -97,7 +97,7 @@ static bool ends_well(const struct reader *r, const uint8_t *p, uint32_t n)
 static int finish(struct reader *r, struct err *e)
 {
     r->ended = true;
-    return gz_drain(r->source, e);
+    return gz_ahead_drain(r->source, e);
 }
 
 /* The file ends; bytes that are left over are a record cut short. */
@@ -118,10 +118,10 @@ static int resync(struct reader *r, const char *what, struct err *e)
     r->health.bad_blocks++;
     r->offset += r->carry.n;
     buf_clear(&r->carry);
-    while (gz_is_gzip(r->source) && !r->classic) {
+    while (gz_ahead_is_gzip(r->source) && !r->classic) {
         r->offset += r->piece.n - r->at;
         r->at = 0;
-        int rc = gz_next(r->source, &r->piece, e);
+        int rc = gz_ahead_next(r->source, &r->piece, e);
         if (rc < 0)
             return rc;
         if (rc == 0) {
@@ -301,7 +301,7 @@ static int not_a_capture(struct reader *r, const char *path, const uint8_t *p, s
                          struct err *e)
 {
     char what[128];
-    bool gzip = gz_is_gzip(r->source);
+    bool gzip = gz_ahead_is_gzip(r->source);
     if (r->health.file_bytes == 0)
         return err_set(e, TA_EFORMAT, "%s is empty; expected a pcapng or pcap file", path);
     if (n == 0 || r->health.damaged_members > 0)
@@ -415,11 +415,11 @@ static bool begins(void *ctx, const uint8_t *p, size_t n)
            (pcapng_begins(&r->section, p, n) || (!r->section.open && is_member_block(p, n)));
 }
 
-int reader_open(struct reader **out, const char *path, struct err *e)
+int reader_open_ahead(struct reader **out, const char *path, size_t after, struct err *e)
 {
     struct reader *r = mem_zalloc(sizeof *r);
     buf_init(&r->carry, LIMIT_BLOCK_BYTES + PCAP_RECORD_HEAD_BYTES);
-    int rc = gz_open(&r->source, path, (struct gz_resume){r, begins}, &r->health, e);
+    int rc = gz_ahead_open(&r->source, path, after, (struct gz_resume){r, begins}, &r->health, e);
     if (rc == TA_OK)
         rc = identify(r, path, e);
     if (rc != TA_OK) {
@@ -428,6 +428,11 @@ int reader_open(struct reader **out, const char *path, struct err *e)
     }
     *out = r;
     return TA_OK;
+}
+
+int reader_open(struct reader **out, const char *path, struct err *e)
+{
+    return reader_open_ahead(out, path, READER_AHEAD_AFTER, e);
 }
 
 const struct reader_health *reader_health(const struct reader *r)
@@ -439,7 +444,7 @@ void reader_close(struct reader *r)
 {
     if (r == NULL)
         return;
-    gz_close(r->source);
+    gz_ahead_close(r->source);
     pcapng_done(&r->section);
     buf_done(&r->carry);
     free(r);

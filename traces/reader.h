@@ -49,6 +49,12 @@ struct reader;
  * the start; the text is one line with the path. "-" reads stdin. */
 int reader_open(struct reader **out, const char *path, struct err *e) TA_NODISCARD;
 
+/* The same. A thread inflates beside the reading once `after` bytes have been read (SIZE_MAX:
+ * never; reader_open: READER_AHEAD_AFTER); what is read does not depend on it. */
+enum { READER_AHEAD_AFTER = 1 << 20 };
+int reader_open_ahead(struct reader **out, const char *path, size_t after, struct err *e)
+    TA_NODISCARD;
+
 /* 1 and *out; 0 at the end; negative only for faults of the tool (a failing disk). */
 int reader_next(struct reader *r, struct rec *out, struct err *e) TA_NODISCARD;
 

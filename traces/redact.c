@@ -1,6 +1,5 @@
 /* The redactor: packets in, packets out in their order, with secrets (and texts) overwritten. A
- * packet is copied only if something in it must change, or if it has to wait. Checksums follow by
- * their difference (RFC 1624), so that a wrong one stays wrong. */
+ * packet is copied only if something in it must change, or if it has to wait. */
 #include "traces/redact.h"
 
 #include <stdlib.h>
@@ -12,50 +11,29 @@
 #include "traces/base/clock.h"
 #include "traces/base/jsonw.h"
 #include "traces/base/mem.h"
+#include "traces/fragments.h"
 #include "traces/ip.h"
 #include "traces/limits.h"
+#include "traces/redact_edit.h"
+#include "traces/redact_pieces.h"
 #include "traces/redact_stream.h"
+#include "traces/tcp_key.h"
 
+#define HASH_FUNCTION(key, n, hash) ((hash) = tcp_key_hash(key))
 #define uthash_malloc(size) mem_alloc(size)
 #include <uthash.h>
 #include <utlist.h>
 
-enum { ENDPOINT_BYTES = 19, SALT_BYTES = 32, TCP_CHECKSUM_AT = 16 };
+enum { SALT_BYTES = 32 };
 enum { NOTES_BYTES = 32 << 10 }; /* of a block of kind "bodies", before it is handed on */
 
-struct key {
-    uint8_t bytes[2 * ENDPOINT_BYTES]; /* the smaller endpoint first: one key for both directions */
-};
-
 struct connection {
-    struct key key;
+    struct tcp_key key;
     struct endpoint ends[2];
     struct redact_stream side[2]; /* sent by ends[0], ends[1] */
     struct redact_exchange exchange;
     struct connection *prev, *next; /* longest idle first */
     UT_hash_handle hh;
-};
-
-/* A packet (or custom block) that waits; its bytes follow. */
-struct redact_held {
-    struct redact_held *next, *next_waiting;
-    int64_t t_ns;
-    uint16_t link;
-    bool custom;
-    struct redact_stream *waits_for; /* NULL: may go */
-    uint32_t seq;
-    size_t n, wire_n;
-    uint8_t p[];
-};
-
-/* The packet under work. */
-struct edit {
-    const uint8_t *in;
-    size_t n;
-    uint8_t *out;     /* NULL: unchanged so far */
-    size_t data;      /* where its payload begins … */
-    size_t base;      /* … and what is added to what the parts say */
-    int64_t checksum; /* by how much the sum has changed */
 };
 
 struct redactor {
@@ -66,9 +44,10 @@ struct redactor {
     size_t connections;
     struct redact_held *first, *last;
     size_t held_bytes;
-    struct edit edit;
-    uint64_t changed; /* bytes */
-    struct buf scratch, notes;
+    struct fragments *fragments; /* datagrams of which pieces wait */
+    struct redact_pieces pieces;
+    struct redact_edit edit;
+    struct buf notes;
     struct jsonw note;
     struct connection *noting; /* whose request is being noted */
     unsigned noting_side;
@@ -84,109 +63,7 @@ const char *redact_mode_name(enum redact_mode mode)
     return names[mode];
 }
 
-/* --- overwriting ------------------------------------------------------------------------------ */
-
-static uint8_t filled(uint8_t c, enum redact_fill how)
-{
-    if (c == '\r' || c == '\n')
-        return c;
-    switch (how) {
-    case FILL_SECRET:
-    case FILL_UNJUDGED:
-        return '*';
-    case FILL_DIGITS:
-        return c >= '0' && c <= '9' ? '1' : c;
-    case FILL_TEXT:
-    case FILL_BODY:
-        break;
-    }
-    return 'x';
-}
-
-static void count_bytes(struct redact_totals *t, size_t n, enum redact_fill how)
-{
-    if (how == FILL_SECRET)
-        t->secret_bytes += n;
-    else if (how == FILL_UNJUDGED)
-        t->unjudged_bytes += n;
-    else if (how == FILL_BODY)
-        t->whole_bytes += n;
-    else
-        t->string_bytes += n;
-}
-
-/* A filler's; from and to count from edit.base in the payload. */
-static void fill(void *ctx, size_t from, size_t to, enum redact_fill how)
-{
-    struct redactor *r = ctx;
-    struct edit *e = &r->edit;
-    if (e->out == NULL) {
-        buf_clear(&r->scratch);
-        e->out = buf_reserve(&r->scratch, e->n);
-        memcpy(e->out, e->in, e->n);
-    }
-    uint8_t *p = e->out + e->data + e->base;
-    for (size_t i = from; i < to; i++) {
-        uint8_t c = filled(p[i], how);
-        int difference = c - p[i];
-        e->checksum += (e->base + i) & 1 ? difference : difference * 256;
-        r->changed += difference != 0;
-        p[i] = c;
-    }
-    count_bytes(&r->totals, to - from, how);
-}
-
-/* The TCP header before the payload: its ports and numbers are those of the segment. NULL: not
- * found. */
-static uint8_t *tcp_header(uint8_t *p, size_t data, const struct segment *s)
-{
-    for (size_t n = 20; n <= 60 && n <= data; n += 4) {
-        uint8_t *h = p + data - n;
-        uint32_t seq =
-            (uint32_t)h[4] << 24 | (uint32_t)h[5] << 16 | (uint32_t)h[6] << 8 | (uint32_t)h[7];
-        if ((size_t)(h[12] >> 4) * 4 == n && (h[0] << 8 | h[1]) == s->from.port &&
-            (h[2] << 8 | h[3]) == s->to.port && seq == s->seq)
-            return h;
-    }
-    return NULL;
-}
-
-static void mend_checksum(const struct edit *e, const struct segment *s)
-{
-    uint8_t *h = e->checksum != 0 ? tcp_header(e->out, e->data, s) : NULL;
-    if (h == NULL)
-        return;
-    int64_t sum = (0xffff - (h[TCP_CHECKSUM_AT] << 8 | h[TCP_CHECKSUM_AT + 1])) + e->checksum;
-    sum %= 0xffff;
-    if (sum <= 0)
-        sum += 0xffff;
-    uint16_t v = (uint16_t)(0xffff - sum);
-    h[TCP_CHECKSUM_AT] = (uint8_t)(v >> 8);
-    h[TCP_CHECKSUM_AT + 1] = (uint8_t)v;
-}
-
 /* --- connections ------------------------------------------------------------------------------ */
-
-static void put_endpoint(uint8_t *out, const struct endpoint *e)
-{
-    out[0] = e->family;
-    memcpy(out + 1, e->addr, 16);
-    out[17] = (uint8_t)(e->port >> 8);
-    out[18] = (uint8_t)e->port;
-}
-
-/* Returns which of the two the sender is. */
-static unsigned key_of(const struct segment *s, struct key *key)
-{
-    uint8_t *a = key->bytes, *b = key->bytes + ENDPOINT_BYTES;
-    put_endpoint(a, &s->from);
-    put_endpoint(b, &s->to);
-    if (memcmp(a, b, ENDPOINT_BYTES) <= 0)
-        return 0;
-    put_endpoint(a, &s->to);
-    put_endpoint(b, &s->from);
-    return 1;
-}
 
 static void forget(struct redactor *r, struct connection *c)
 {
@@ -201,7 +78,7 @@ static void forget(struct redactor *r, struct connection *c)
 }
 
 static struct connection *connection_new(struct redactor *r, const struct segment *s,
-                                         const struct key *key, unsigned side)
+                                         const struct tcp_key *key, unsigned side)
 {
     struct connection *c = mem_zalloc(sizeof *c);
     c->key = *key;
@@ -216,11 +93,20 @@ static struct connection *connection_new(struct redactor *r, const struct segmen
 
 static void expire(struct redactor *r, int64_t now_ns, bool all, struct err *e);
 
+/* For a new connection. */
+static void make_room(struct redactor *r, struct err *e)
+{
+    if (r->connections < LIMIT_REDACT_CONNECTIONS)
+        return;
+    expire(r, 0, true, e); /* what waits points into streams */
+    forget(r, r->idle);
+}
+
 static struct connection *connection_of(struct redactor *r, const struct segment *s, unsigned *side,
                                         struct err *e)
 {
-    struct key key;
-    *side = key_of(s, &key);
+    struct tcp_key key;
+    *side = tcp_key_of(s, &key);
     struct connection *c = r->latest;
     if (c != NULL && memcmp(&c->key, &key, sizeof key) == 0)
         return c;
@@ -229,10 +115,7 @@ static struct connection *connection_of(struct redactor *r, const struct segment
         DL_DELETE(r->idle, c);
         DL_APPEND(r->idle, c);
     } else {
-        if (r->connections >= LIMIT_REDACT_CONNECTIONS) {
-            expire(r, 0, true, e); /* what waits points into streams */
-            forget(r, r->idle);
-        }
+        make_room(r, e);
         c = connection_new(r, s, &key, *side);
     }
     r->latest = c;
@@ -254,17 +137,15 @@ static void take_syn(struct connection *c, unsigned side, const struct segment *
 
 /* --- judging ---------------------------------------------------------------------------------- */
 
-static void begin_edit(struct redactor *r, const uint8_t *p, size_t n, size_t data)
-{
-    r->edit = (struct edit){.in = p, .n = n, .data = data};
-}
-
 static void judge_segment(struct redactor *r, struct connection *c, unsigned side,
                           const struct segment *s, int64_t t_ns)
 {
     struct redact_stream *stream = &c->side[side];
-    struct redact_judge j = {
-        &c->exchange, &r->env, t_ns, {r, fill, &r->totals, &r->changed}, &r->edit.base};
+    struct redact_judge j = {&c->exchange,
+                             &r->env,
+                             t_ns,
+                             {&r->edit, redact_edit_fill, &r->totals, &r->edit.changed},
+                             &r->edit.base};
     uint32_t seq = s->seq + (s->flags & TCP_SYN ? 1u : 0u);
     r->noting = c;
     r->noting_side = side;
@@ -273,25 +154,27 @@ static void judge_segment(struct redactor *r, struct connection *c, unsigned sid
         redact_lines_close(&c->side[!side].lines);
         c->exchange.tunnel = true;
     }
-    mend_checksum(&r->edit, s);
+    redact_edit_mend(&r->edit, s);
 }
 
-/* What is no TCP segment: of a fragment of one, and of what cannot be read, nothing is known. */
+/* What is no TCP segment: of a fragment without the others, and of what cannot be read, nothing is
+ * known. */
 static void judge_other(struct redactor *r, enum link_verdict verdict, const uint8_t *p, size_t n,
                         const struct ip_fragment *part)
 {
-    enum { UDP = 17, HEADERS = 54 };
+    enum { HEADERS = 54, TCP_HEADER = 20 };
     size_t from = n;
     if (verdict == LINK_UNKNOWN)
         from = 0;
     else if (verdict == LINK_BAD)
         from = n < HEADERS ? n : HEADERS;
-    else if (verdict == LINK_FRAGMENT && (part->protocol != UDP || part->from.family == 6))
-        from = (size_t)(part->data - p) + (part->offset == 0 ? 20 : 0);
+    else if (verdict == LINK_FRAGMENT)
+        from =
+            (size_t)(part->data - p) + (part->offset < TCP_HEADER ? TCP_HEADER - part->offset : 0);
     if (from >= n)
         return;
-    begin_edit(r, p, n, from);
-    fill(r, 0, n - from, FILL_UNJUDGED);
+    redact_edit_begin(&r->edit, p, n, from);
+    redact_edit_fill(&r->edit, 0, n - from, FILL_UNJUDGED);
 }
 
 static enum link_verdict decode(uint16_t link, const uint8_t *p, size_t n, size_t wire_n,
@@ -314,18 +197,30 @@ static int hand_on(struct redactor *r, int64_t t_ns, const uint8_t *p, size_t n,
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static struct redact_held *hold(struct redactor *r, const void *p, size_t n)
+static struct redact_held *held_new(struct redactor *r, const void *p, size_t n)
 {
     struct redact_held *h = mem_alloc(sizeof *h + n);
     *h = (struct redact_held){.n = n};
     if (n > 0)
         memcpy(h->p, p, n);
+    r->held_bytes += sizeof *h + n;
+    return h;
+}
+
+static void held_free(struct redactor *r, struct redact_held *h)
+{
+    r->held_bytes -= sizeof *h + h->n;
+    free(h);
+}
+
+static struct redact_held *hold(struct redactor *r, const void *p, size_t n)
+{
+    struct redact_held *h = held_new(r, p, n);
     if (r->last != NULL)
         r->last->next = h;
     else
         r->first = h;
     r->last = h;
-    r->held_bytes += sizeof *h + n;
     return h;
 }
 
@@ -353,13 +248,28 @@ static void keep_edit(struct redactor *r, struct redact_held *h)
     r->totals.packets++;
 }
 
-/* Judges a held packet in its place. */
+/* The segment in what waits: a packet, or a datagram that was put together. */
+static void segment_of(const struct redact_held *h, struct segment *s)
+{
+    struct ip_fragment part;
+    if (h->assembled)
+        (void)ip_decode_whole(&h->part, s);
+    else
+        (void)decode(h->link, h->p, h->n, h->wire_n, s, &part);
+}
+
+/* Judges what was held, in its place. */
 static void judge_held(struct redactor *r, struct redact_held *h, struct connection *c,
                        unsigned side, const struct segment *s)
 {
-    begin_edit(r, h->p, h->n, (size_t)(s->data - h->p));
+    redact_edit_begin(&r->edit, h->p, h->n, (size_t)(s->data - h->p));
     judge_segment(r, c, side, s, h->t_ns);
-    keep_edit(r, h);
+    if (!h->assembled) {
+        keep_edit(r, h);
+        return;
+    }
+    r->totals.packets += redact_pieces_write(h->pieces, &h->part, &r->edit);
+    held_free(r, h);
 }
 
 /* Judges those of a stream that wait no longer: a hole was filled, or the first of them is given up
@@ -370,8 +280,7 @@ static void release(struct redactor *r, struct connection *c, unsigned side, boo
     while (stream->waiting != NULL) {
         struct redact_held *h = stream->waiting;
         struct segment s;
-        struct ip_fragment part;
-        (void)decode(h->link, h->p, h->n, h->wire_n, &s, &part);
+        segment_of(h, &s);
         if (!force && redact_stream_ahead(stream, s.seq, s.n))
             return;
         stream->waiting = h->next_waiting;
@@ -381,17 +290,25 @@ static void release(struct redactor *r, struct connection *c, unsigned side, boo
     }
 }
 
-/* Gives up on the hole before a held packet. */
+/* Gives up on the hole before what is held. */
 static void give_up(struct redactor *r, const struct redact_held *h)
 {
     struct segment s;
-    struct ip_fragment part;
-    struct key key;
+    struct tcp_key key;
     struct connection *c;
-    (void)decode(h->link, h->p, h->n, h->wire_n, &s, &part);
-    unsigned side = key_of(&s, &key);
+    segment_of(h, &s);
+    unsigned side = tcp_key_of(&s, &key);
     HASH_FIND(hh, r->table, &key, sizeof key, c);
     release(r, c, side, true);
+}
+
+/* A piece whose datagram did not become whole in time. */
+static void give_up_piece(struct redactor *r, struct redact_held *h)
+{
+    redact_pieces_drop(&r->pieces, h);
+    r->edit.out = NULL;
+    judge_other(r, LINK_FRAGMENT, h->p, h->n, &h->part);
+    keep_edit(r, h);
 }
 
 static void hand_on_first(struct redactor *r, struct err *e)
@@ -400,13 +317,12 @@ static void hand_on_first(struct redactor *r, struct err *e)
     r->first = h->next;
     if (r->first == NULL)
         r->last = NULL;
-    r->held_bytes -= sizeof *h + h->n;
     r->edit.out = NULL;
     if (!h->custom)
         (void)hand_on(r, h->t_ns, h->p, h->n, h->wire_n, e);
     else if (r->rc == TA_OK)
         r->rc = r->out.custom(r->out.ctx, (struct slice){(const char *)h->p, h->n}, e);
-    free(h);
+    held_free(r, h);
 }
 
 /* Hands on what may go, and gives up on what has waited long enough. */
@@ -417,12 +333,92 @@ static void expire(struct redactor *r, int64_t now_ns, bool all, struct err *e)
         int64_t waited = now_ns - h->t_ns; /* a clock that is set back ends it too */
         bool over = all || waited > LIMIT_REDACT_HOLD_NS || waited < -LIMIT_REDACT_HOLD_NS ||
                     r->held_bytes > LIMIT_REDACT_HOLD_BYTES;
-        if (h->waits_for != NULL && !over)
+        if ((h->waits_for != NULL || h->piece || h->assembly != NULL) && !over)
             return;
         while (h->waits_for != NULL)
             give_up(r, h);
+        while (h->assembly != NULL)
+            give_up(r, h->assembly);
+        if (h->piece)
+            give_up_piece(r, h);
         hand_on_first(r, e);
     }
+}
+
+/* --- datagrams in pieces -----------------------------------------------------------------------
+ */
+
+static struct redact_held *assemble(struct redactor *r, struct redact_held *pieces,
+                                    const struct ip_fragment *whole, int64_t t_ns)
+{
+    struct redact_held *h = held_new(r, whole->data, whole->n);
+    h->t_ns = t_ns;
+    h->part = *whole;
+    h->part.data = h->p;
+    redact_pieces_wait(pieces, h);
+    return h;
+}
+
+/* They did not become a datagram: each is what it was. */
+static void give_up_pieces(struct redactor *r, struct redact_held *pieces)
+{
+    struct redact_held *h;
+    DL_FOREACH2(pieces, h, next_piece)
+    {
+        r->edit.out = NULL;
+        judge_other(r, LINK_FRAGMENT, h->p, h->n, &h->part);
+        keep_edit(r, h);
+    }
+}
+
+static void judge_datagram(struct redactor *r, struct redact_held *pieces,
+                           const struct ip_fragment *whole, int64_t t_ns, struct err *e)
+{
+    struct segment s;
+    unsigned side = 0;
+    enum link_verdict v = ip_decode_whole(whole, &s);
+    struct connection *c = v == LINK_TCP ? connection_of(r, &s, &side, e) : NULL;
+    if (c != NULL && s.flags & TCP_SYN)
+        take_syn(c, side, &s);
+    if (c != NULL && redact_stream_ahead(&c->side[side], s.seq, s.n)) {
+        wait_for(&c->side[side], assemble(r, pieces, whole, t_ns), s.seq);
+        return;
+    }
+    redact_edit_begin(&r->edit, whole->data, whole->n,
+                      c != NULL ? (size_t)(s.data - whole->data) : 0);
+    if (c != NULL)
+        judge_segment(r, c, side, &s, t_ns);
+    else if (v != LINK_OTHER)
+        redact_edit_fill(&r->edit, 0, whole->n, FILL_UNJUDGED);
+    r->totals.packets += redact_pieces_write(pieces, whole, &r->edit);
+    if (c != NULL)
+        release(r, c, side, false);
+}
+
+/* A datagram that is whole: what is in it is judged like any other packet, and written back into
+ * its pieces; or they wait with it. */
+static void take_datagram(struct redactor *r, const struct ip_fragment *whole, int64_t t_ns,
+                          struct err *e)
+{
+    make_room(r, e);
+    struct redact_held *pieces = redact_pieces_take(&r->pieces, whole);
+    if (pieces == NULL)
+        return;
+    if (redact_pieces_agree(pieces, whole))
+        judge_datagram(r, pieces, whole, t_ns, e);
+    else
+        give_up_pieces(r, pieces);
+}
+
+static void take_piece(struct redactor *r, struct redact_held *h, const struct ip_fragment *part,
+                       const uint8_t *p, struct err *e)
+{
+    struct ip_fragment whole;
+    h->part = *part;
+    h->part.data = h->p + (part->data - p);
+    redact_pieces_add(&r->pieces, h);
+    if (fragments_add(r->fragments, &h->part, h->t_ns, &whole))
+        take_datagram(r, &whole, h->t_ns, e);
 }
 
 /* A packet while others wait, or that must wait itself. */
@@ -441,14 +437,16 @@ static void queue(struct redactor *r, uint16_t link, int64_t t_ns, const uint8_t
     r->totals.held++;
     if (c != NULL && s.flags & TCP_SYN)
         take_syn(c, side, &s);
-    if (c != NULL && redact_stream_ahead(&c->side[side], s.seq, s.n)) {
+    if (v == LINK_FRAGMENT) {
+        take_piece(r, h, &part, p, e);
+    } else if (c != NULL && redact_stream_ahead(&c->side[side], s.seq, s.n)) {
         wait_for(&c->side[side], h, s.seq);
     } else if (c != NULL) {
         s.data = h->p + (s.data - p);
         judge_held(r, h, c, side, &s);
         release(r, c, side, false);
     } else {
-        begin_edit(r, h->p, n, 0);
+        redact_edit_begin(&r->edit, h->p, n, 0);
         judge_other(r, v, p, n, &part);
         keep_edit(r, h);
     }
@@ -499,7 +497,8 @@ struct redactor *redactor_new(enum redact_mode mode, struct redact_sink out)
     struct redactor *r = mem_zalloc(sizeof *r);
     r->mode = mode;
     r->out = out;
-    buf_init(&r->scratch, LIMIT_BLOCK_BYTES);
+    r->fragments = fragments_new();
+    redact_edit_init(&r->edit, &r->totals);
     buf_init(&r->notes, LIMIT_CUSTOM_JSON_BYTES);
     if (mode == REDACT_BODIES && RAND_bytes(r->salt, SALT_BYTES) != 1)
         abort(); /* no randomness: a guessable salt would give short texts away */
@@ -513,7 +512,7 @@ int redactor_packet(struct redactor *r, uint16_t link, int64_t t_ns, const uint8
     struct segment s;
     struct ip_fragment part;
     unsigned side;
-    r->edit = (struct edit){0};
+    redact_edit_begin(&r->edit, NULL, 0, 0);
     if (r->mode == REDACT_NOTHING || r->rc != TA_OK)
         return hand_on(r, t_ns, p, n, wire_n, e);
     if (r->first != NULL) {
@@ -529,8 +528,11 @@ int redactor_packet(struct redactor *r, uint16_t link, int64_t t_ns, const uint8
             queue(r, link, t_ns, p, n, wire_n, e);
             return r->rc;
         }
-        begin_edit(r, p, n, (size_t)(s.data - p));
+        redact_edit_begin(&r->edit, p, n, (size_t)(s.data - p));
         judge_segment(r, c, side, &s, t_ns);
+    } else if (v == LINK_FRAGMENT) {
+        queue(r, link, t_ns, p, n, wire_n, e);
+        return r->rc;
     } else if (v != LINK_TCP) {
         judge_other(r, v, p, n, &part);
     }
@@ -574,11 +576,13 @@ void redactor_free(struct redactor *r)
     while (r->first != NULL) {
         struct redact_held *h = r->first;
         r->first = h->next;
+        free(redact_pieces_leave(h));
         free(h);
     }
     while (r->idle != NULL)
         forget(r, r->idle);
-    buf_done(&r->scratch);
+    fragments_free(r->fragments);
+    redact_edit_done(&r->edit);
     buf_done(&r->notes);
     free(r);
 }

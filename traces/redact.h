@@ -18,7 +18,8 @@
  *
  * A packet ahead of a hole cannot be judged before the hole is filled. It is held, and all packets
  * behind it, for at most LIMIT_REDACT_HOLD_NS or LIMIT_REDACT_HOLD_BYTES; then what could be secret
- * is overwritten and counted in `unjudged_bytes`. */
+ * is overwritten and counted in `unjudged_bytes`. A fragment of an IP packet waits for the others
+ * likewise; what is in them together is judged like a packet that is whole. */
 #ifndef TRACES_REDACT_H
 #define TRACES_REDACT_H
 
@@ -68,7 +69,8 @@ struct redact_totals {
     uint64_t string_bytes;
     uint64_t whole_bodies; /* no JSON, or compressed */
     uint64_t whole_bytes;
-    uint64_t unjudged_bytes; /* overwritten unread: behind a hole, of a fragment, sent again late */
+    uint64_t unjudged_bytes; /* overwritten unread: behind a hole, of a fragment without the others,
+                                sent again late */
     uint64_t held;           /* packets that were held for a while */
 };
 struct redact_totals redactor_totals(const struct redactor *r);

@@ -22,14 +22,29 @@ enum state {
 
 enum { NAME_MOST = sizeof((struct redact_lines *)0)->name };
 
-/* '?' stands for any character. */
-static const char *const secret_fields[] = {"authorization", "cookie",  "cookie2",   "api-key",
-                                            "apikey",        "-key",    "-secret",   "-password",
-                                            "tok?n",         "api_key", "-signature"};
-static const char *const public_fields[] = {"idempotency-key", "cache-key", "surrogate-key"};
-static const char *const url_fields[] = {"referer", "location", "origin", "-url", "-uri"};
-static const char *const secret_parameters[] = {"key", "tok?n", "secret", "pass",
-                                                "pwd", "sig",   "auth",   "cred"};
+/* '?' stands for any character. Every line of every event is held against these: their lengths are
+ * not looked for each time. */
+struct pattern {
+    const char *text;
+    size_t n;
+};
+
+#define PATTERN(text)                                                                              \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+
+static const struct pattern secret_fields[] = {
+    PATTERN("authorization"), PATTERN("cookie"),  PATTERN("cookie2"),   PATTERN("api-key"),
+    PATTERN("apikey"),        PATTERN("-key"),    PATTERN("-secret"),   PATTERN("-password"),
+    PATTERN("tok?n"),         PATTERN("api_key"), PATTERN("-signature")};
+static const struct pattern public_fields[] = {PATTERN("idempotency-key"), PATTERN("cache-key"),
+                                               PATTERN("surrogate-key")};
+static const struct pattern url_fields[] = {PATTERN("referer"), PATTERN("location"),
+                                            PATTERN("origin"), PATTERN("-url"), PATTERN("-uri")};
+static const struct pattern secret_parameters[] = {
+    PATTERN("key"), PATTERN("tok?n"), PATTERN("secret"), PATTERN("pass"),
+    PATTERN("pwd"), PATTERN("sig"),   PATTERN("auth"),   PATTERN("cred")};
 static const char *const schemes[] = {"bearer ", "basic ", "digest "};
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -51,28 +66,26 @@ static bool is_name_byte(uint8_t c)
            (c > ' ' && c < 127 && strchr("-_.!#$%&'*+^`|~", c) != NULL);
 }
 
-static bool fits(const char *p, const char *pattern)
+static bool fits(const char *p, struct pattern pattern)
 {
-    for (; *pattern != '\0'; p++, pattern++)
-        if (*pattern != '?' && *p != *pattern)
+    for (size_t i = 0; i < pattern.n; i++)
+        if (pattern.text[i] != '?' && p[i] != pattern.text[i])
             return false;
     return true;
 }
 
-static bool ends_in(const struct redact_lines *l, const char *const *list, size_t n)
+static bool ends_in(const struct redact_lines *l, const struct pattern *list, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t k = strlen(list[i]);
-        if (l->n >= k && fits(l->name + l->n - k, list[i]))
+    for (size_t i = 0; i < n; i++)
+        if (l->n >= list[i].n && fits(l->name + l->n - list[i].n, list[i]))
             return true;
-    }
     return false;
 }
 
-static bool contains(const struct redact_lines *l, const char *const *list, size_t n)
+static bool contains(const struct redact_lines *l, const struct pattern *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        for (size_t k = strlen(list[i]), at = 0; at + k <= l->n; at++)
+        for (size_t at = 0; at + list[i].n <= l->n; at++)
             if (fits(l->name + at, list[i]))
                 return true;
     return false;
@@ -94,6 +107,23 @@ static void new_line(struct redact_lines *l, bool secret_before)
     l->n = 0;
     l->overlong = false;
     l->secret_before = secret_before;
+}
+
+bool redact_secret_field(struct slice name)
+{
+    struct redact_lines l = {0};
+    for (size_t i = 0; i < name.n; i++)
+        add_to_name(&l, (uint8_t)name.p[i]);
+    return ends_in(&l, secret_fields, COUNT(secret_fields)) &&
+           !ends_in(&l, public_fields, COUNT(public_fields));
+}
+
+bool redact_secret_parameter(struct slice name)
+{
+    struct redact_lines l = {0};
+    for (size_t i = 0; i < name.n; i++)
+        add_to_name(&l, (uint8_t)name.p[i]);
+    return contains(&l, secret_parameters, COUNT(secret_parameters));
 }
 
 void redact_lines_init(struct redact_lines *l, bool known, bool all_values)
@@ -187,7 +217,7 @@ static size_t skip(struct redact_lines *l, const uint8_t *p, size_t i, size_t n)
 /* The name is whole, and a colon follows. */
 static void field(struct redact_lines *l)
 {
-    static const char *const with_scheme[] = {"authorization"};
+    static const struct pattern with_scheme[] = {PATTERN("authorization")};
     if (ends_in(l, secret_fields, COUNT(secret_fields)) &&
         !ends_in(l, public_fields, COUNT(public_fields))) {
         l->state = LEAD;
@@ -202,6 +232,11 @@ static void field(struct redact_lines *l)
 
 static size_t name(struct redact_lines *l, const uint8_t *p, size_t i, size_t n)
 {
+    static const char data[] = "data:"; /* most lines of an event stream begin so */
+    if (l->n == 0 && n - i >= sizeof data - 1 && memcmp(p + i, data, sizeof data - 1) == 0) {
+        l->state = SKIP;
+        return i + sizeof data - 1;
+    }
     for (; i < n; i++) {
         uint8_t c = p[i];
         if (is_name_byte(c)) {

@@ -39,6 +39,10 @@ void redact_lines_feed(struct redact_lines *l, const uint8_t *p, size_t from, si
 bool redact_lines_opaque(const struct redact_lines *l);
 void redact_lines_close(struct redact_lines *l); /* makes it so */
 
+/* Does a header field, a query parameter of that name hold a secret? */
+bool redact_secret_field(struct slice name);
+bool redact_secret_parameter(struct slice name);
+
 /* Does p begin with a whole HTTP/1 start line? */
 bool redact_start_line(const uint8_t *p, size_t n);
 

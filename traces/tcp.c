@@ -7,30 +7,33 @@
 
 #include "traces/base/mem.h"
 #include "traces/limits.h"
+#include "traces/tcp_key.h"
 #include "traces/tcp_stream.h"
 
+#define HASH_FUNCTION(key, n, hash) ((hash) = tcp_key_hash(key))
 #define uthash_malloc(size) mem_alloc(size)
 #include <uthash.h>
 #include <utlist.h>
 
-enum { NEAR = 1 << 30, REMEMBERED = 1024, ENDPOINT_BYTES = 19 };
+/* Short chains: with thousands of connections each link is a miss of the cache. */
+#undef HASH_BKT_CAPACITY_THRESH
+#define HASH_BKT_CAPACITY_THRESH 4U
+
+enum { NEAR = 1 << 30, REMEMBERED = 1024 };
 
 enum { CLIENT, SERVER };
 
-struct key {
-    uint8_t bytes[2 * ENDPOINT_BYTES]; /* the smaller endpoint first: one key for both directions */
-};
-
 struct connection {
+    UT_hash_handle
+        hh; /* first, with what a search and the lists look at: other connections', too */
+    struct tcp_key key;
+    struct connection *prev, *next; /* among the open or the closed, longest idle first */
     struct tcp_conn conn;
-    struct key key;
     struct tcp_counts counts;
     struct tcp_stream side[2]; /* sent by CLIENT, SERVER */
     bool zero_window[2];       /* what it last said of its own window */
     bool closed; /* both directions have ended: kept for a while, to know stragglers by */
     void *user;
-    struct connection *prev, *next; /* among the open or the closed, longest idle first */
-    UT_hash_handle hh;
 };
 
 struct tcp {
@@ -60,33 +63,12 @@ static struct mark mark_now(const struct tcp *t)
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-static void put_endpoint(uint8_t *out, const struct endpoint *e)
-{
-    out[0] = e->family;
-    memcpy(out + 1, e->addr, 16);
-    out[17] = (uint8_t)(e->port >> 8);
-    out[18] = (uint8_t)e->port;
-}
-
-static struct key key_of(const struct segment *s)
-{
-    struct key key;
-    uint8_t *a = key.bytes, *b = key.bytes + ENDPOINT_BYTES;
-    put_endpoint(a, &s->from);
-    put_endpoint(b, &s->to);
-    if (memcmp(a, b, ENDPOINT_BYTES) > 0) {
-        put_endpoint(a, &s->to);
-        put_endpoint(b, &s->from);
-    }
-    return key;
-}
-
 static bool same_endpoint(const struct endpoint *a, const struct endpoint *b)
 {
     return a->family == b->family && a->port == b->port && memcmp(a->addr, b->addr, 16) == 0;
 }
 
-static struct connection *find(struct tcp *t, const struct key *key)
+static struct connection *find(struct tcp *t, const struct tcp_key *key)
 {
     struct connection *c = t->latest;
     if (c == NULL || memcmp(&c->key, key, sizeof *key) != 0)
@@ -167,7 +149,7 @@ static bool from_client(const struct segment *s)
 }
 
 static struct connection *open_connection(struct tcp *t, const struct segment *s,
-                                          const struct key *key)
+                                          const struct tcp_key *key)
 {
     make_room(t);
     if (t->rc != TA_OK)
@@ -219,7 +201,8 @@ static int side_of(const struct connection *c, const struct segment *s)
 /* The segment's connection; NULL if it is none's and begins none. */
 static struct connection *connection_of(struct tcp *t, const struct segment *s)
 {
-    struct key key = key_of(s);
+    struct tcp_key key;
+    (void)tcp_key_of(s, &key);
     struct connection *c = find(t, &key);
     if (c != NULL && is_another(c, s, side_of(c, s))) {
         if (!c->closed)
@@ -305,8 +288,10 @@ int tcp_segment(struct tcp *t, const struct segment *s, int64_t t_ns, uint64_t p
     struct connection *c = connection_of(t, s);
     if (c == NULL || c->closed || t->rc != TA_OK)
         return t->rc;
-    DL_DELETE(t->open, c);
-    DL_APPEND(t->open, c);
+    if (c->next != NULL) {
+        DL_DELETE(t->open, c);
+        DL_APPEND(t->open, c);
+    }
     int from = side_of(c, s);
     handshake(c, s, from, t_ns);
     watch_window(t, c, s, from);

@@ -265,12 +265,14 @@ int tcp_stream_data(struct tcp_stream *s, int64_t off, struct slice data, size_t
                     struct tcp_now now)
 {
     int64_t stop = off + (int64_t)wire_n;
-    if (wire_n == 0 || s->ended)
+    if (wire_n == 0)
         return TA_OK;
-    if (stop <= (int64_t)s->next) {
+    if (stop <= (int64_t)s->next) { /* also behind FIN: its ACK was lost */
         count_again(s, stop < 0 ? 0 : (uint64_t)stop, wire_n);
         return TA_OK;
     }
+    if (s->ended)
+        return TA_OK;
     size_t cut = off < (int64_t)s->next ? (size_t)((int64_t)s->next - off) : 0;
     uint64_t from = (uint64_t)(off + (int64_t)cut), to = (uint64_t)stop;
     if (s->fin && to > s->fin_off)

@@ -99,7 +99,22 @@ static void hold_closing(struct verify *v, const struct gz_piece *m, struct slic
                 is_count(v, m, j, "bytes", r->packet_bytes) &&
                 is_count(v, m, j, "blocks", r->blocks) &&
                 is_count(v, m, j, "members", r->members + 1);
+    const char *next = json_string(j, "next");
+    if (v->closed && next != NULL && strlen(next) < sizeof r->next)
+        memcpy(r->next, next, strlen(next) + 1);
     json_free(j);
+}
+
+static void take_manifest(struct verify *v, const struct gz_piece *m, struct slice text)
+{
+    if (v->manifest) {
+        broken_here(v, m, "a second manifest");
+        return;
+    }
+    struct json *j = json_parse(text.p, text.n, NULL);
+    rotation_read(j, &v->out->part);
+    json_free(j);
+    v->manifest = true;
 }
 
 static void take_custom(struct verify *v, const struct gz_piece *m, size_t nth, struct slice text)
@@ -110,9 +125,7 @@ static void take_custom(struct verify *v, const struct gz_piece *m, size_t nth, 
         else
             hold_chain(v, m, text);
     } else if (custom_is(text, "manifest")) {
-        if (v->manifest)
-            broken_here(v, m, "a second manifest");
-        v->manifest = true;
+        take_manifest(v, m, text);
     } else if (custom_is(text, "closing")) {
         hold_closing(v, m, text);
     }
@@ -294,6 +307,12 @@ int verify_file(const char *path, struct verify_result *out, struct err *e)
     out->file_bytes = v.health.file_bytes;
     memcpy(out->sha256, v.health.sha256, sizeof out->sha256);
     return rc;
+}
+
+bool verify_follows(const struct verify_result *b, const struct verify_result *a)
+{
+    return a->part.seq > 0 && b->part.seq == a->part.seq + 1 &&
+           strcmp(b->part.sha256, a->sha256) == 0;
 }
 
 const char *verify_state_name(enum verify_state s)

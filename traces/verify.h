@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "traces/base/err.h"
+#include "traces/rotation.h"
 
 enum verify_state {
     VERIFY_WHOLE,
@@ -25,8 +26,13 @@ struct verify_result {
     uint64_t blocks;  /* in them, as `closing` counts */
     uint64_t packets;
     uint64_t packet_bytes;
-    char sha256[65]; /* of the file */
+    char sha256[65];           /* of the file */
+    struct rotation_part part; /* which part of a rotation it says it is */
+    char next[ROTATION_NAME];  /* … and which file goes on behind it; "": none, or not known */
 };
+
+/* Does part b follow a? By the hash: names may have changed. */
+bool verify_follows(const struct verify_result *b, const struct verify_result *a);
 
 /* TA_OK and *out, whatever the file is. TA_EFORMAT if it cannot be opened or is a directory; "-" is
  * stdin. */

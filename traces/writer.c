@@ -4,72 +4,71 @@
 #include "traces/writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include <utlist.h>
+
+#include "traces/base/arena.h"
 #include "traces/base/clock.h"
 #include "traces/base/jsonw.h"
 #include "traces/base/mem.h"
 #include "traces/custom.h"
-#include "traces/gz.h"
 #include "traces/limits.h"
+#include "traces/manifest.h"
+#include "traces/member_file.h"
 #include "traces/pcapng.h"
-#include "traces/sha256.h"
 #include "traces/sync.h"
 
 enum {
-    PENDING_BYTES =
-        LIMIT_MEMBER_BYTES + LIMIT_BLOCK_BYTES, /* the block that fills a member is in it */
-    COMPRESSED_BYTES = 2 * PENDING_BYTES,
-    TEXT_BYTES = 4096, /* of one text in the manifest */
+    CLOCK_BYTES = 1024,                                    /* of the JSON of a clock block */
+    MEMBER_READY_BYTES = LIMIT_MEMBER_BYTES + (128 << 10), /* mostly room for the last block, too */
+    SPARES_MOST = 8,
     TICK_NS = 100 * NS_PER_MS,
     STEP_NS = NS_PER_MS /* real against monotonic time, from one tick to the next */
 };
 
 static const int64_t clock_every_ns = INT64_C(10) * NS_PER_S;
 
-struct member {
-    struct member *next;
-    struct buf blocks;
-    bool last;
-};
-
 struct writer {
     /* the caller's thread */
     struct member *pending;
     int64_t pending_since_ns; /* monotonic; of its first block */
     int64_t clock_due_ns;
-    struct clock_pair clock; /* of the last tick */
-    bool copied;             /* from another capture: no clock pairs of its own */
-    uint64_t packets, bytes, blocks;
-    struct writer_counts counts;
+    struct clock_pair clock;   /* of the last tick */
+    struct buf source_clock;   /* of a copy: the last clock block that went by */
+    struct member_totals file; /* the file at hand; its counts are those since its start */
+    struct writer_counts base; /* as the source counted them at its start */
+    uint64_t packets, bytes;   /* of all files */
+    uint64_t part;             /* the file at hand, from 1 */
+    uint64_t handed_bytes;     /* of it, uncompressed */
+    int64_t started_ns;        /* it: monotonic; of a copy: its first packet's time, or -1 */
+    bool large, old;           /* it: by size; by time, if it is not a copy */
 
-    /* the writer's thread, once it runs */
-    int fd;
-    char *path;
-    struct gz_maker *gz;
-    struct sha256 *hash;
-    struct buf compressed, head, json;
-    uint64_t members, stored, bytes_written;
-    uint16_t link;
-    uint32_t snaplen;
-    int64_t synced_ns; /* monotonic */
+    /* never changed */
+    struct arena texts;
+    struct writer_origin origin;
+    bool to_stdout;
+    char *output;
+
+    struct member_file *to; /* the writer's thread, once it runs */
 
     /* between them, under lock */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more, room;
     struct member *first, **end;
-    struct member *spare; /* its memory is used again */
+    struct member *spares; /* their memory is used again: it is there already */
+    unsigned n_spares;
     size_t queued_bytes;
-    uint64_t waits; /* of the caller, for room */
+    struct {
+        uint64_t part, in, out; /* the file that the thread is at: bytes before, and behind gzip */
+        uint64_t all_in, all_out;
+    } done;
     atomic_bool sync;
     struct err fault; /* sticky; read when failed is set */
     atomic_bool failed;
@@ -78,129 +77,9 @@ struct writer {
 /* --- the writer's thread ------------------------------------------------------------------------
  */
 
-static int write_all(struct writer *w, const uint8_t *p, size_t n, struct err *e)
-{
-    while (n > 0) {
-        ssize_t k = write(w->fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) { /* somebody else's stdout */
-            (void)poll(&(struct pollfd){.fd = w->fd, .events = POLLOUT}, 1, -1);
-            continue;
-        }
-        if (k <= 0) {
-            if (k == 0)
-                errno = ENOSPC;
-            return err_sys(e, TA_ESYS,
-                           "cannot write the trace to %s after %" PRIu64
-                           " bytes; what is there so far can be read",
-                           w->path, w->bytes_written);
-        }
-        p += k;
-        n -= (size_t)k;
-        w->bytes_written += (uint64_t)k;
-    }
-    return TA_OK;
-}
-
 static struct slice text_of(const struct buf *b)
 {
     return (struct slice){(const char *)b->p, b->n};
-}
-
-/* Starts the JSON of a custom block. */
-static struct jsonw json_start(struct buf *b, const char *kind)
-{
-    struct jsonw j;
-    buf_clear(b);
-    jsonw_init(&j, b, 0);
-    jsonw_object(&j, NULL);
-    jsonw_text(&j, "kind", kind);
-    return j;
-}
-
-static void json_known(struct jsonw *j, const char *key, uint64_t v)
-{
-    if (v != UINT64_MAX)
-        jsonw_u64(j, key, v);
-}
-
-static int add_member_block(struct writer *w, const char *sha256)
-{
-    struct jsonw j = json_start(&w->json, "member");
-    jsonw_u64(&j, "seq", w->members);
-    jsonw_int(&j, "link", w->link);
-    jsonw_int(&j, "snaplen", w->snaplen);
-    jsonw_text(&j, "sha256", sha256);
-    jsonw_end(&j);
-    return pcapng_add_custom(&w->head, text_of(&w->json));
-}
-
-static uint64_t waits_of(struct writer *w)
-{
-    pthread_mutex_lock(&w->lock);
-    uint64_t waits = w->waits;
-    pthread_mutex_unlock(&w->lock);
-    return waits;
-}
-
-/* Totals of all that stands before this block. */
-static int add_closing_block(struct writer *w, struct buf *to, const char *sha256)
-{
-    struct jsonw j = json_start(&w->json, "closing");
-    jsonw_u64(&j, "packets", w->packets);
-    jsonw_u64(&j, "blocks", w->blocks + w->members);
-    jsonw_u64(&j, "bytes", w->bytes);
-    json_known(&j, "received", w->counts.received);
-    json_known(&j, "dropped", w->counts.dropped);
-    json_known(&j, "if_dropped", w->counts.if_dropped);
-    jsonw_u64(&j, "members", w->members + 1);
-    jsonw_u64(&j, "stored", w->stored);
-    jsonw_u64(&j, "waits", waits_of(w));
-    jsonw_text(&j, "sha256", sha256);
-    jsonw_end(&j);
-    return pcapng_add_custom(to, text_of(&w->json));
-}
-
-static int sync_written(struct writer *w, struct err *e)
-{
-    int rc = sync_file(w->fd);
-    w->synced_ns = clock_mono_ns();
-    if (rc == 0)
-        return TA_OK;
-    return err_sys(e, TA_ESYS,
-                   "cannot sync the trace %s to its disk after %" PRIu64
-                   " bytes; what is there so far can be read",
-                   w->path, w->bytes_written);
-}
-
-/* queued: bytes of this member and of those that wait behind it. */
-static int write_member(struct writer *w, struct member *m, size_t queued, struct err *e)
-{
-    char sha256[SHA256_TEXT];
-    sha256_text(w->hash, sha256);
-    buf_clear(&w->head);
-    buf_clear(&w->compressed);
-    int rc = w->members == 0 ? TA_OK : add_member_block(w, sha256);
-    bool stored = queued > LIMIT_WRITER_STORE_BYTES;
-    w->stored += stored;
-    if (rc == TA_OK && m->last)
-        rc = add_closing_block(w, &m->blocks, sha256);
-    struct slice parts[] = {text_of(&w->head), text_of(&m->blocks)};
-    if (rc == TA_OK)
-        rc = stored ? gz_member_stored(w->gz, &w->compressed, parts, 2)
-                    : gz_member(w->gz, &w->compressed, parts, 2);
-    if (rc != TA_OK)
-        return err_set(e, rc, "a member of the trace %s does not fit its %d bytes", w->path,
-                       COMPRESSED_BYTES);
-    sha256_add(w->hash, w->compressed.p, w->compressed.n);
-    w->members++;
-    rc = write_all(w, w->compressed.p, w->compressed.n, e);
-    /* While more waits, not after each member: a sync takes as long as many of them. */
-    if (rc == TA_OK && atomic_load(&w->sync) &&
-        (m->last || queued == m->blocks.n || clock_mono_ns() - w->synced_ns >= LIMIT_MEMBER_NS))
-        rc = sync_written(w, e);
-    return rc;
 }
 
 static void member_free(struct member *m)
@@ -211,10 +90,32 @@ static void member_free(struct member *m)
     free(m);
 }
 
+/* queued: bytes of this member and of those that wait behind it. */
+static int write_member(struct writer *w, struct member *m, size_t queued, struct err *e)
+{
+    struct member_pace pace = {.store = queued > LIMIT_WRITER_STORE_BYTES,
+                               .sync = atomic_load(&w->sync),
+                               .hurry = queued > m->blocks.n};
+    return member_file_write(w->to, m, pace, e);
+}
+
+/* Of the file that the thread is at, for the caller's thread; it may have begun another. */
+static void note_done(struct writer *w, size_t bytes)
+{
+    uint64_t part = member_file_part(w->to);
+    bool same = w->done.part == part;
+    uint64_t out = member_file_bytes(w->to);
+    w->done.all_in += bytes;
+    w->done.all_out += same ? out - w->done.out : 0;
+    w->done.in = same ? w->done.in + bytes : 0;
+    w->done.part = part;
+    w->done.out = out;
+}
+
 static void *writer_thread(void *arg)
 {
     struct writer *w = arg;
-    for (bool last = false; !last;) {
+    for (bool final = false; !final;) {
         pthread_mutex_lock(&w->lock);
         while (w->first == NULL)
             pthread_cond_wait(&w->more, &w->lock);
@@ -224,10 +125,11 @@ static void *writer_thread(void *arg)
 
         struct err fault = {0};
         size_t bytes = m->blocks.n; /* before a closing block is added */
-        last = m->last;
+        final = (m->place & MEMBER_FINAL) != 0;
         bool failed = !atomic_load(&w->failed) && write_member(w, m, queued, &fault) != TA_OK;
 
         pthread_mutex_lock(&w->lock);
+        note_done(w, bytes);
         if (failed) {
             w->fault = fault;
             atomic_store(&w->failed, true);
@@ -236,11 +138,15 @@ static void *writer_thread(void *arg)
         if (w->first == NULL)
             w->end = &w->first;
         w->queued_bytes -= bytes;
-        struct member *old = w->spare;
-        w->spare = m;
+        bool keep = w->n_spares < SPARES_MOST;
+        if (keep) {
+            LL_PREPEND(w->spares, m);
+            w->n_spares++;
+        }
         pthread_cond_signal(&w->room);
         pthread_mutex_unlock(&w->lock);
-        member_free(old);
+        if (!keep)
+            member_free(m);
     }
     return NULL;
 }
@@ -258,47 +164,65 @@ static int fault_of(struct writer *w, struct err *e)
 static struct member *member_new(struct writer *w)
 {
     pthread_mutex_lock(&w->lock);
-    struct member *m = w->spare;
-    w->spare = NULL;
+    struct member *m = w->spares;
+    if (m != NULL) {
+        LL_DELETE(w->spares, m);
+        w->n_spares--;
+    }
     pthread_mutex_unlock(&w->lock);
     if (m == NULL) {
         m = mem_zalloc(sizeof *m);
-        buf_init(&m->blocks, PENDING_BYTES);
+        buf_init(&m->blocks, MEMBER_BLOCKS_BYTES);
+        m->blocks.p = mem_ready(MEMBER_READY_BYTES);
+        m->blocks.cap = MEMBER_READY_BYTES;
     }
     buf_clear(&m->blocks);
     m->next = NULL;
     return m;
 }
 
+/* How large is the file at hand on the disk, when all is there that was handed on? What is not
+ * compressed yet will shrink as the rest did. */
+static uint64_t expected_bytes(const struct writer *w)
+{
+    bool there = w->done.part == w->part;
+    double ratio = w->done.all_in > 0 ? (double)w->done.all_out / (double)w->done.all_in : 1;
+    uint64_t in = there ? w->done.in : 0;
+    uint64_t waiting = w->handed_bytes > in ? w->handed_bytes - in : 0;
+    return (there ? w->done.out : 0) + (uint64_t)((double)waiting * ratio);
+}
+
 /* Hands the pending member to the thread; waits while the queue is full. */
-static void hand_on(struct writer *w, bool last)
+static void hand_on(struct writer *w, unsigned place)
 {
     struct member *m = w->pending;
-    m->last = last;
+    m->place = place;
     pthread_mutex_lock(&w->lock);
-    w->waits += w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES;
+    w->file.waits += w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES;
     while (w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES)
         pthread_cond_wait(&w->room, &w->lock);
+    m->totals = w->file;
     w->queued_bytes += m->blocks.n;
+    w->handed_bytes += m->blocks.n;
     *w->end = m;
     w->end = &m->next;
     pthread_cond_signal(&w->more);
+    w->large |= w->origin.rotate_bytes > 0 && expected_bytes(w) >= w->origin.rotate_bytes;
     pthread_mutex_unlock(&w->lock);
     w->pending = NULL;
-    if (!last)
+    w->pending_since_ns = 0;
+    if ((place & MEMBER_FINAL) == 0)
         w->pending = member_new(w);
 }
 
 /* After a block was added to the pending member. */
 static void block_added(struct writer *w)
 {
-    w->blocks++;
+    w->file.blocks++;
     if (w->pending_since_ns == 0)
         w->pending_since_ns = clock_mono_ns();
-    if (w->pending->blocks.n >= LIMIT_MEMBER_BYTES) {
-        hand_on(w, false);
-        w->pending_since_ns = 0;
-    }
+    if (w->pending->blocks.n >= LIMIT_MEMBER_BYTES)
+        hand_on(w, 0);
 }
 
 int writer_packet(struct writer *w, int64_t t_ns, const uint8_t *p, size_t n, size_t wire_n,
@@ -318,8 +242,24 @@ int writer_packet(struct writer *w, int64_t t_ns, const uint8_t *p, size_t n, si
                        wire_n);
     w->packets++;
     w->bytes += n;
+    w->file.packets++;
+    w->file.bytes += n;
+    if (w->started_ns < 0)
+        w->started_ns = t_ns;
     block_added(w);
     return TA_OK;
+}
+
+/* A copy has no clock of its own: each of its files repeats the last pair that its source stated.
+ * The next source, behind the note on one, may have the clocks of another machine. */
+static void keep_source_clock(struct writer *w, struct slice json)
+{
+    bool clock = custom_is(json, "clock") && json.n <= CLOCK_BYTES;
+    if (!w->origin.copied || (!clock && !custom_is(json, "note")))
+        return;
+    buf_clear(&w->source_clock);
+    if (clock)
+        buf_put(&w->source_clock, json.p, json.n);
 }
 
 int writer_custom(struct writer *w, struct slice json, struct err *e)
@@ -332,8 +272,14 @@ int writer_custom(struct writer *w, struct slice json, struct err *e)
                        "a custom block of %zu bytes does not fit a trace: %u is the limit; "
                        "divide it into several",
                        json.n, LIMIT_CUSTOM_JSON_BYTES);
+    keep_source_clock(w, json);
     block_added(w);
     return TA_OK;
+}
+
+static uint64_t since(uint64_t count, uint64_t base)
+{
+    return count == UINT64_MAX || base == UINT64_MAX ? count : count > base ? count - base : 0;
 }
 
 int writer_counts(struct writer *w, int64_t t_ns, struct writer_counts c, struct err *e)
@@ -341,7 +287,9 @@ int writer_counts(struct writer *w, int64_t t_ns, struct writer_counts c, struct
     int rc = fault_of(w, e);
     if (rc != TA_OK)
         return rc;
-    w->counts = c;
+    w->file.counts = c = (struct writer_counts){since(c.received, w->base.received),
+                                                since(c.dropped, w->base.dropped),
+                                                since(c.if_dropped, w->base.if_dropped)};
     if (pcapng_add_statistics(&w->pending->blocks, t_ns, c.received, c.if_dropped, c.dropped) !=
         TA_OK)
         return err_set(e, TA_ELIMIT, "interface statistics do not fit the member");
@@ -361,11 +309,11 @@ static void json_pair(struct jsonw *j, const struct clock_pair *pair)
 static int add_clock_pairs(struct writer *w, const struct clock_pair *pairs, size_t n,
                            struct err *e)
 {
-    if (w->copied)
+    if (w->origin.copied)
         return TA_OK;
     struct buf text;
-    buf_init(&text, TEXT_BYTES);
-    struct jsonw j = json_start(&text, "clock");
+    buf_init(&text, CLOCK_BYTES);
+    struct jsonw j = member_json(&text, "clock");
     jsonw_array(&j, "pairs");
     for (size_t i = 0; i < n; i++)
         json_pair(&j, &pairs[i]);
@@ -406,19 +354,19 @@ int writer_tick(struct writer *w, struct err *e)
     /* The next call may be a whole tick away, and packets may have waited as long in the kernel
      * before they came here. */
     if (rc == TA_OK && w->pending_since_ns != 0 &&
-        clock_mono_ns() - w->pending_since_ns >= LIMIT_MEMBER_NS - 2 * TICK_NS) {
-        hand_on(w, false);
-        w->pending_since_ns = 0;
-    }
+        clock_mono_ns() - w->pending_since_ns >= LIMIT_MEMBER_NS - 2 * TICK_NS)
+        hand_on(w, 0);
+    if (w->origin.rotate_ns > 0 && !w->origin.copied)
+        w->old |= clock_mono_ns() - w->started_ns >= w->origin.rotate_ns;
     return rc;
 }
 
 int writer_sync(struct writer *w, struct err *e)
 {
     atomic_store(&w->sync, true);
-    if (w->fd == STDOUT_FILENO || sync_folder_of(w->path) == 0)
+    if (w->to_stdout || sync_folder_of(w->output) == 0)
         return TA_OK;
-    return err_sys(e, TA_ESYS, "cannot sync the folder of %s to its disk", w->path);
+    return err_sys(e, TA_ESYS, "cannot sync the folder of %s to its disk", w->output);
 }
 
 uint64_t writer_packets(const struct writer *w)
@@ -434,61 +382,32 @@ uint64_t writer_bytes(const struct writer *w)
 /* --- opening and closing ------------------------------------------------------------------------
  */
 
-/* A text of the manifest; an argument list can be megabytes, so a long one is cut and shows it. */
-static void origin_text(struct jsonw *j, const char *key, const char *text)
+/* Of a new file: what the thread puts before them is counted here. */
+static int add_first_blocks(struct writer *w, struct err *e)
 {
-    if (text == NULL)
-        return;
-    if (strlen(text) <= TEXT_BYTES) {
-        jsonw_text(j, key, text);
-        return;
-    }
-    char *cut = mem_printf("%.*s…", TEXT_BYTES, text);
-    jsonw_text(j, key, cut);
-    free(cut);
+    w->file = (struct member_totals){.blocks = 3, .counts = {UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    w->handed_bytes = 0;
+    w->large = w->old = false;
+    w->started_ns = w->origin.copied ? -1 : clock_mono_ns();
+    if (w->source_clock.n == 0)
+        return add_clock_now(w, e);
+    struct buf again = w->source_clock; /* writer_custom keeps what it is given */
+    buf_init(&w->source_clock, LIMIT_CUSTOM_JSON_BYTES);
+    int rc = writer_custom(w, text_of(&again), e);
+    buf_done(&again);
+    return rc;
 }
 
-static void manifest(struct buf *out, const struct writer_origin *o)
+/* The first member of all goes straight to the disk, so that a path that cannot be written is known
+ * now. */
+static int write_first_member(struct writer *w, struct err *e)
 {
-    struct jsonw j = json_start(out, "manifest");
-    jsonw_int(&j, "version", CUSTOM_VERSION);
-    jsonw_text(&j, "tool", "tokaudit " TOKAUDIT_VERSION);
-    jsonw_int(&j, "pid", (int64_t)getpid());
-    jsonw_ns(&j, "t_ns", clock_real_ns());
-    origin_text(&j, "vantage", o->vantage);
-    jsonw_int(&j, "link", o->link);
-    jsonw_int(&j, "snaplen", o->snaplen);
-    origin_text(&j, "interface", o->interface);
-    origin_text(&j, "filter", o->filter);
-    origin_text(&j, "host", o->host);
-    origin_text(&j, "command", o->command);
-    origin_text(&j, "label", o->label);
-    origin_text(&j, "simulated", o->simulated);
-    origin_text(&j, "redacted", o->redacted);
-    jsonw_end(&j);
-}
-
-/* The first member: section, interface, manifest, the first clock pair. Straight to the disk, so
- * that a path that cannot be written is known now. */
-static int write_first_member(struct writer *w, const struct writer_origin *o, struct err *e)
-{
-    struct buf text;
-    struct buf *blocks = &w->pending->blocks;
-    buf_init(&text, LIMIT_CUSTOM_JSON_BYTES);
-    manifest(&text, o);
-    int rc = pcapng_add_section(blocks, "tokaudit " TOKAUDIT_VERSION, text_of(&text));
-    if (rc == TA_OK)
-        rc = pcapng_add_interface(blocks, o->link, o->snaplen, o->interface, o->filter);
-    w->blocks = 2;
-    if (rc == TA_OK)
-        rc = writer_custom(w, text_of(&text), e);
-    if (rc == TA_OK)
-        rc = add_clock_now(w, e);
+    int rc = add_first_blocks(w, e);
+    w->pending->place = MEMBER_FIRST;
     if (rc == TA_OK)
         rc = write_member(w, w->pending, w->pending->blocks.n, e);
-    buf_clear(blocks);
+    buf_clear(&w->pending->blocks);
     w->pending_since_ns = 0;
-    buf_done(&text);
     return rc;
 }
 
@@ -502,55 +421,54 @@ static int start_thread(struct writer *w, struct err *e)
     int rc = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = rc;
-    return rc == 0 ? TA_OK : err_sys(e, TA_ESYS, "cannot start the thread that writes %s", w->path);
+    return rc == 0 ? TA_OK
+                   : err_sys(e, TA_ESYS, "cannot start the thread that writes %s", w->output);
 }
 
 static int writer_free(struct writer *w, struct err *e)
 {
-    int rc = TA_OK;
-    if (w->fd >= 0 && w->fd != STDOUT_FILENO && close(w->fd) != 0)
-        rc = err_sys(e, TA_ESYS, "cannot finish writing the trace %s", w->path);
+    int rc = member_file_close(w->to, e);
     member_free(w->pending);
-    member_free(w->spare);
-    gz_maker_free(w->gz);
-    sha256_free(w->hash);
-    buf_done(&w->compressed);
-    buf_done(&w->head);
-    buf_done(&w->json);
+    while (w->spares != NULL) {
+        struct member *m = w->spares;
+        LL_DELETE(w->spares, m);
+        member_free(m);
+    }
+    buf_done(&w->source_clock);
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->more);
     pthread_cond_destroy(&w->room);
-    free(w->path);
+    arena_free(&w->texts);
+    free(w->output);
     free(w);
     return rc;
+}
+
+static struct writer *writer_new(const char *path, const struct writer_origin *origin)
+{
+    static const struct writer_counts unknown = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    struct writer *w = mem_zalloc(sizeof *w);
+    w->to_stdout = strcmp(path, "-") == 0;
+    w->output = mem_strdup(path);
+    w->origin = manifest_keep(&w->texts, origin);
+    w->part = w->done.part = 1;
+    w->end = &w->first;
+    w->base = unknown;
+    buf_init(&w->source_clock, LIMIT_CUSTOM_JSON_BYTES);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->more, NULL);
+    pthread_cond_init(&w->room, NULL);
+    w->pending = member_new(w);
+    return w;
 }
 
 int writer_open(struct writer **out, const char *path, const struct writer_origin *origin,
                 struct err *e)
 {
-    bool to_stdout = strcmp(path, "-") == 0;
-    int fd = to_stdout ? STDOUT_FILENO
-                       : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-    if (fd < 0)
-        return err_sys(e, TA_ESYS, "cannot create the trace %s", path);
-    struct writer *w = mem_zalloc(sizeof *w);
-    w->fd = fd;
-    w->link = origin->link;
-    w->copied = origin->copied;
-    w->snaplen = origin->snaplen;
-    w->path = mem_strdup(to_stdout ? "the standard output" : path);
-    w->end = &w->first;
-    w->counts = (struct writer_counts){UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    w->gz = gz_maker_new();
-    w->hash = sha256_new();
-    buf_init(&w->compressed, COMPRESSED_BYTES);
-    buf_init(&w->head, LIMIT_CUSTOM_JSON_BYTES);
-    buf_init(&w->json, LIMIT_CUSTOM_JSON_BYTES);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->more, NULL);
-    pthread_cond_init(&w->room, NULL);
-    w->pending = member_new(w);
-    int rc = write_first_member(w, origin, e);
+    struct writer *w = writer_new(path, origin);
+    int rc = member_file_open(&w->to, path, &w->origin, e);
+    if (rc == TA_OK)
+        rc = write_first_member(w, e);
     if (rc == TA_OK)
         rc = start_thread(w, e);
     if (rc != TA_OK) {
@@ -561,16 +479,71 @@ int writer_open(struct writer **out, const char *path, const struct writer_origi
     return TA_OK;
 }
 
+/* The last pairs, and the closing block, which has a member to itself: so all else has a hash
+ * behind it. */
+static void end_file(struct writer *w, unsigned place)
+{
+    (void)tick_clock(w, NULL); /* a step of the last moment, too */
+    (void)add_clock_now(w, NULL);
+    hand_on(w, 0);
+    hand_on(w, place);
+}
+
+/* --- rotation -----------------------------------------------------------------------------------
+ */
+
+bool writer_rotates(const struct writer_origin *o)
+{
+    return o->rotate_bytes > 0 || o->rotate_ns > 0;
+}
+
+bool writer_is_full(const struct writer *w, int64_t t_ns)
+{
+    if (t_ns < 0)
+        return w->old;
+    bool span = w->origin.copied && w->origin.rotate_ns > 0 && w->started_ns >= 0;
+    return w->large || w->old || (span && t_ns - w->started_ns >= w->origin.rotate_ns);
+}
+
+static uint64_t known(uint64_t count)
+{
+    return count == UINT64_MAX ? 0 : count;
+}
+
+/* What was received and is not written yet counts for the next file, where it will stand. */
+static struct writer_counts of_written(const struct writer *w, struct writer_counts c)
+{
+    if (c.received != UINT64_MAX)
+        c.received = w->packets + known(c.dropped);
+    return c;
+}
+
+int writer_rotate(struct writer *w, int64_t t_ns, struct writer_counts c, struct err *e)
+{
+    struct writer_counts written = of_written(w, c);
+    bool none = c.received == UINT64_MAX && c.dropped == UINT64_MAX && c.if_dropped == UINT64_MAX;
+    int rc = none ? fault_of(w, e) : writer_counts(w, t_ns, written, e);
+    if (rc != TA_OK)
+        return rc;
+    w->base = written;
+    end_file(w, MEMBER_LAST);
+    w->part++;
+    rc = add_first_blocks(w, e);
+    hand_on(w, MEMBER_FIRST);
+    return rc;
+}
+
+uint64_t writer_parts(const struct writer *w)
+{
+    return w->part;
+}
+
 int writer_close(struct writer *w, struct err *e)
 {
     if (w == NULL)
         return TA_OK;
     /* A fault of before or after comes out below; the thread must be ended in any case. */
-    (void)tick_clock(w, NULL); /* a step of the last moment, too */
-    (void)add_clock_now(w, NULL);
-    /* The closing block has a member to itself: so all else has a hash behind it. */
-    hand_on(w, false);
-    hand_on(w, true);
+    end_file(w, MEMBER_LAST | MEMBER_FINAL);
     pthread_join(w->thread, NULL);
     int rc = fault_of(w, e);
     int freed = writer_free(w, rc == TA_OK ? e : NULL);

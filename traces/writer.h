@@ -28,7 +28,13 @@ struct writer_origin {
     const char *simulated; /* name of the simulated server profile, if the server is one */
     bool copied; /* of another capture: its clock pairs are the source's, none of this machine's */
     const char *redacted; /* "secrets" or "bodies": what was overwritten before it came here */
+    /* 0 for all in one file; else it is time for the next (rotation.h has their names) when one is
+     * so large, or was written for so long; of a copy, when its packets span so long. */
+    uint64_t rotate_bytes;
+    int64_t rotate_ns;
 };
+
+bool writer_rotates(const struct writer_origin *o);
 
 /* Creates path ("-": stdout; mode 0600) and writes the first member at once. */
 int writer_open(struct writer **out, const char *path, const struct writer_origin *origin,
@@ -58,7 +64,18 @@ int writer_sync(struct writer *w, struct err *e) TA_NODISCARD;
  * since the last call, and hands on a member that is due. */
 int writer_tick(struct writer *w, struct err *e);
 
-/* Packets and bytes accepted so far. */
+/* Is it time for the next file, before a packet of t_ns? -1: no packet is at hand, and only the
+ * time counts: a file is not begun for nothing because the one before is large. */
+bool writer_is_full(const struct writer *w, int64_t t_ns);
+
+/* Ends the file, and goes on in the next. Both are done by the writer's thread: the caller does not
+ * wait for the disk. t_ns and c as for writer_counts: each file counts from its own start. */
+int writer_rotate(struct writer *w, int64_t t_ns, struct writer_counts c, struct err *e)
+    TA_NODISCARD;
+
+uint64_t writer_parts(const struct writer *w); /* files begun */
+
+/* Packets and bytes accepted so far, in all files. */
 uint64_t writer_packets(const struct writer *w);
 uint64_t writer_bytes(const struct writer *w); /* of packet data, uncompressed */
 

@@ -1,7 +1,9 @@
 /* A trace of any size for the benches: concurrent chat streams over loopback, one event a segment,
  * as a server that streams well sends them. The same arguments give the same packets.
  *
- *     make_sse_trace FILE MEGABYTES CONNECTIONS     (of packet data, uncompressed) */
+ *     make_sse_trace FILE MEGABYTES CONNECTIONS [EVENTS]
+ *
+ * MEGABYTES of packet data, uncompressed; EVENTS of text a reply, by default 200. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -15,11 +17,11 @@
 #include "traces/link.h"
 #include "traces/socket_recorder.h"
 
-enum { EVENTS = 200, SERVER_PORT = 8000, FIRST_PORT = 10000, STEP_NS = 15000 };
+enum { SERVER_PORT = 8000, FIRST_PORT = 10000, STEP_NS = 15000 };
 
 struct stream {
     struct socket_flow *flow;
-    unsigned events; /* of the running reply; 0: none runs */
+    unsigned events; /* of the running reply, those sent; 0: none runs */
 };
 
 struct maker {
@@ -27,8 +29,10 @@ struct maker {
     struct socket_recorder *recorder;
     struct buf event, chunk;
     struct dialect_reply reply;
+    struct dialect_writing writing;
     int64_t t_ns;
     uint64_t requests;
+    unsigned events; /* of text, in each reply */
 };
 
 static void must(int rc, const struct err *e)
@@ -63,9 +67,9 @@ static void ask(struct maker *m, struct stream *s)
     char body[256], head[256];
     int n = snprintf(body, sizeof body,
                      "{\"model\":\"bench\",\"stream\":true,\"stream_options\":{\"include_usage\":"
-                     "true},\"max_tokens\":%d,"
+                     "true},\"max_tokens\":%u,"
                      "\"messages\":[{\"role\":\"user\",\"content\":\"request %llu\"}]}",
-                     EVENTS, (unsigned long long)m->requests++);
+                     m->events, (unsigned long long)m->requests++);
     int h = snprintf(head, sizeof head,
                      "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nContent-Type: "
                      "application/json\r\n"
@@ -96,37 +100,42 @@ static void step(struct maker *m, struct stream *s)
     m->t_ns += STEP_NS;
     if (s->events == 0) {
         ask(m, s);
-        d->put_role(&m->event, &m->reply);
-    } else if (s->events <= EVENTS) {
-        d->put_text(&m->event, &m->reply, slice_of(s->events % 3 ? " word" : " another"));
+        dialect_writing_done(&m->writing);
+        d->put_begin(&m->event, &m->reply, &m->writing);
+    } else if (s->events <= m->events) {
+        d->put_piece(
+            &m->event, &m->reply, &m->writing,
+            (struct dialect_part){DELTA_TEXT, slice_of(s->events % 3 ? " word" : " another")});
     } else {
-        d->put_finish(&m->event, &m->reply);
-        d->put_usage(&m->event, &m->reply);
-        d->put_done(&m->event);
+        d->put_finish(&m->event, &m->reply, &m->writing);
+        d->put_usage(&m->event, &m->reply, &m->writing);
+        d->put_done(&m->event, &m->reply, &m->writing);
     }
-    bool last = s->events > EVENTS;
+    bool last = s->events > m->events;
     send_chunk(m, s, last);
     s->events = last ? 0 : s->events + 1;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: make_sse_trace FILE MEGABYTES CONNECTIONS\n");
+    if (argc != 4 && argc != 5) {
+        fprintf(stderr, "usage: make_sse_trace FILE MEGABYTES CONNECTIONS [EVENTS]\n");
         return 2;
     }
     struct err e;
     uint64_t bytes = strtoull(argv[2], NULL, 10) * 1000000;
     unsigned n = (unsigned)strtoul(argv[3], NULL, 10);
+    unsigned events = argc == 5 ? (unsigned)strtoul(argv[4], NULL, 10) : 200;
     struct writer_origin origin = {
         .vantage = "socket", .link = LINK_RAW, .snaplen = LIMIT_PACKET_BYTES, .label = "bench"};
     struct maker m = {
         .t_ns = INT64_C(1796040000) * NS_PER_S,
+        .events = events,
         .reply = {.id = "chatcmpl-bench",
                   .model = "bench",
                   .fingerprint = "bench",
                   .created_s = 1796040000,
-                  .usage = {.prompt = 9, .completion = EVENTS, .cached = -1, .reasoning = -1},
+                  .usage = {.prompt = 9, .completion = events, .cached = -1, .reasoning = -1},
                   .finish = "length"}};
     must(writer_open(&m.w, argv[1], &origin, &e), &e);
     m.recorder = socket_recorder_new(m.w);
@@ -142,6 +151,7 @@ int main(int argc, char **argv)
     socket_recorder_free(m.recorder);
     must(writer_close(m.w, &e), &e);
     free(streams);
+    dialect_writing_done(&m.writing);
     buf_done(&m.event);
     buf_done(&m.chunk);
     return 0;

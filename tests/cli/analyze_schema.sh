@@ -1,21 +1,18 @@
 #!/bin/sh
 # analyze_schema.sh TOKAUDIT: what analyze --format json writes is what its schema says; so is the example beside it.
 set -eu
-tokaudit=$1
+. tests/support/cli.sh
 schema=analyze/schema/analysis.schema.json
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
 
-python3 tests/support/make_captures.py "$dir"
-"$tokaudit" analyze --format json --fail-on never -o "$dir/all.json" \
-    "$dir/good.pcapng" "$dir/truncated.pcapng.gz" "$dir/udp.pcapng" "$dir/no-packets.pcapng" \
+python3 tests/support/make_captures.py "$tmp"
+"$tokaudit" analyze --format json --fail-on never -o "$tmp/all.json" \
+    "$tmp/good.pcapng" "$tmp/truncated.pcapng.gz" "$tmp/udp.pcapng" "$tmp/no-packets.pcapng" \
     --claim rate=14000tok/s --claim ttft=99ms --claim rate=50tok/s --claim memory=3GB
-"$tokaudit" analyze --format json --fail-on never -o "$dir/again.json" \
-    "$dir/good.pcapng" "$dir/truncated.pcapng.gz" "$dir/udp.pcapng" "$dir/no-packets.pcapng" \
+"$tokaudit" analyze --format json --fail-on never -o "$tmp/again.json" \
+    "$tmp/good.pcapng" "$tmp/truncated.pcapng.gz" "$tmp/udp.pcapng" "$tmp/no-packets.pcapng" \
     --claim rate=14000tok/s --claim ttft=99ms --claim rate=50tok/s --claim memory=3GB
-cmp "$dir/all.json" "$dir/again.json"
-python3 tests/support/schema_check.py "$schema" "$dir/all.json" analyze/schema/example.json
+cmp "$tmp/all.json" "$tmp/again.json"
+python3 tests/support/schema_check.py "$schema" "$tmp/all.json" analyze/schema/example.json
 
 # A schema that accepts anything would pass too: faults put in must come out.
 for fault in "d['requests'][0]['t0_ns'] = '1'" "del d['traces'][0]['sha256']" "d['metrics'][0]['grade'] = 'sure'" \
@@ -24,9 +21,8 @@ for fault in "d['requests'][0]['t0_ns'] = '1'" "del d['traces'][0]['sha256']" "d
 import json, sys
 d = json.load(open(sys.argv[1]))
 $fault
-json.dump(d, open(sys.argv[2], 'w'))" "$dir/all.json" "$dir/faulty.json"
-    if python3 tests/support/schema_check.py "$schema" "$dir/faulty.json" >"$dir/faults"; then
-        echo "the schema accepts: $fault"
-        exit 1
+json.dump(d, open(sys.argv[2], 'w'))" "$tmp/all.json" "$tmp/faulty.json"
+    if python3 tests/support/schema_check.py "$schema" "$tmp/faulty.json" >"$tmp/faults"; then
+        die "the schema accepts: $fault"
     fi
 done

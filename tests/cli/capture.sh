@@ -1,34 +1,7 @@
 #!/bin/sh
 # capture.sh TOKAUDIT: real traffic over loopback through the real program: statuses, rights, ledger, signals.
 set -u
-tokaudit=$1
-case $tokaudit in /*) ;; *) tokaudit=$PWD/$tokaudit ;; esac
-
-tmp=$(mktemp -d)
-server=
-finish() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null
-    rm -rf "$tmp"
-}
-trap finish EXIT
-trap 'exit 1' HUP INT TERM
-failures=0
-
-fail() {
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
-# status EXPECTED COMMAND...: runs it, its output in $tmp/out and $tmp/err.
-status() {
-    expected=$1
-    shift
-    "$@" >"$tmp/out" 2>"$tmp/err"
-    found=$?
-    [ "$found" = "$expected" ] || fail "$*: status $found, expected $expected: $(cat "$tmp/err")"
-}
-says() {
-    grep -q -e "$1" "$tmp/err" || fail "expected '$1' on stderr, found: $(cat "$tmp/err")"
-}
+. tests/support/cli.sh
 # has FILE PATTERN: in the JSON blocks of a trace.
 has() {
     gzip -dc "$1" | grep -a -q -e "$2" || fail "$1 has no $2"
@@ -68,8 +41,8 @@ refused() {
 probe=$?
 if [ $probe = 4 ] && grep -q "no right to capture" "$tmp/err"; then
     refused
-    echo "capture.sh: SKIP all that captures: no rights here (run it as root)"
-    [ $failures = 0 ] && exit 0 || exit 1
+    skip "all that captures: no rights here (run it as root)"
+    passed
 fi
 [ $probe = 0 ] || fail "cannot capture on loopback, status $probe: $(cat "$tmp/err")"
 
@@ -77,7 +50,7 @@ nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && nobody test -x "$tokaudit"; then
     refused nobody
 else
-    echo "capture.sh: SKIP a capture without rights: needs root, setpriv, and a program that others may run"
+    skip "a capture without rights: needs root, setpriv, and a program that others may run"
 fi
 
 # --- statuses -----------------------------------------------------------------------------------
@@ -142,8 +115,8 @@ has "$tmp/signal" '"name":"load-end"'
 # --- traffic ------------------------------------------------------------------------------------
 
 if ! command -v python3 >/dev/null; then
-    echo "capture.sh: SKIP traffic: no python3"
-    [ $failures = 0 ] && exit 0 || exit 1
+    skip "traffic: no python3"
+    passed
 fi
 mkdir "$tmp/www"
 head -c 16777216 /dev/zero >"$tmp/www/burst"
@@ -154,6 +127,7 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
 print(server.server_port, "is the port")
 server.serve_forever()' "$tmp/www" >"$tmp/port" 2>/dev/null &
 server=$!
+pids=$server
 wait_for port "$tmp/port"
 port=$(cut -d' ' -f1 "$tmp/port")
 cat >"$tmp/load.py" <<'PY'
@@ -203,12 +177,11 @@ for segments in streams.values():
 assert len(streams) == 2, len(streams)
 PY
 else
-    echo "capture.sh: SKIP the check by tshark: it is not installed"
+    skip "the check by tshark: it is not installed"
 fi
 
 # A stream to stdout.
 "$tokaudit" capture -p "$port" --duration 300ms -o - 2>/dev/null | gzip -dc 2>"$tmp/err" | grep -a -q '"kind":"closing"' ||
     fail "no whole trace on stdout: $(cat "$tmp/err")"
 
-[ $failures = 0 ] || exit 1
-echo "capture.sh: passed"
+passed

@@ -3,23 +3,18 @@
 # every packet but those of the last half second before the kill, by our reader, by Wireshark's, and by one made here.
 # TOKAUDIT_CRASH_ROUNDS=50 kills that many; by default 8.
 set -u
-tokaudit=$1
-case $tokaudit in /*) ;; *) tokaudit=$PWD/$tokaudit ;; esac
-
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' HUP INT TERM
+. tests/support/cli.sh
 
 if ! command -v python3 >/dev/null; then
-    echo "crash.sh: SKIP everything: no python3, which sends the packets"
+    skip "everything: no python3, which sends the packets"
     exit 0
 fi
 if ! "$tokaudit" capture -p 1 --duration 1ms -o "$tmp/probe" 2>"$tmp/err"; then
-    grep -q "no right to capture" "$tmp/err" || { echo "FAIL: $(cat "$tmp/err")"; exit 1; }
-    echo "crash.sh: SKIP everything: no rights to capture here (run it as root)"
+    grep -q "no right to capture" "$tmp/err" || die "$(cat "$tmp/err")"
+    skip "everything: no rights to capture here (run it as root)"
     exit 0
 fi
-command -v tshark >/dev/null || echo "crash.sh: SKIP the check by tshark: it is not installed"
+command -v tshark >/dev/null || skip "the check by tshark: it is not installed"
 
 cat >"$tmp/crash.py" <<'PY'
 import json, os, random, shutil, signal, socket, struct, subprocess, sys, threading, time, zlib
@@ -162,5 +157,5 @@ lost = sorted(ms for ms, n in results)
 print("crash.sh: %d captures killed; lost before the kill: median %.0f ms, at most %.0f ms; %d packets kept" %
       (len(results), lost[len(lost) // 2], lost[-1], sum(n for ms, n in results)))
 PY
-python3 "$tmp/crash.py" "$tokaudit" "$tmp" "${TOKAUDIT_CRASH_ROUNDS:-8}" || { echo "FAIL: see above"; exit 1; }
-echo "crash.sh: passed"
+python3 "$tmp/crash.py" "$tokaudit" "$tmp" "${TOKAUDIT_CRASH_ROUNDS:-8}" || die "see above"
+passed

@@ -2,50 +2,24 @@
 # The whole path through the real binary: both simulated servers, a load on each, the analysis against the servers' known
 # pace, and the verdict on a phantom. Times are held only against what no delay of a busy machine can undo.
 set -eu
-
-bin=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-dir=$(mktemp -d)
-pids=
-cleanup() {
-    for pid in $pids; do
-        kill "$pid" 2>/dev/null || :
-        wait "$pid" 2>/dev/null || :
-    done
-    rm -rf "$dir"
-}
-trap cleanup EXIT
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
-
-start() { # PROFILE
-    "$bin" serve --profile "$1" --listen 127.0.0.1:0 --ready-file "$dir/$1.port" >"$dir/$1.serve" 2>&1 &
-    pids="$pids $!"
-    tries=0
-    until [ -s "$dir/$1.port" ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 100 ] || fail "serve --profile $1 did not start: $(cat "$dir/$1.serve")"
-        sleep 0.1
-    done
-}
+. tests/support/cli.sh
 
 load() { # PROFILE WORKLOAD
-    "$bin" replay "$2" --target "http://127.0.0.1:$(cat "$dir/$1.port")" --repeats 2 --scale 0.001 --max-tokens 16 \
-        --label "$1" -o "$dir/$1-$2.pcapng.gz" >"$dir/replay.out" 2>&1 || fail "replay $2: $(cat "$dir/replay.out")"
+    "$tokaudit" replay "$2" --target "http://127.0.0.1:$(cat "$tmp/$1.port")" --repeat 2 --scale 0.001 --max-tokens 16 \
+        --label "$1" -o "$tmp/$1-$2.pcapng.gz" >"$tmp/replay.out" 2>&1 || die "replay $2: $(cat "$tmp/replay.out")"
 }
 
 for profile in ideal collect-then-replay; do
-    start $profile
+    serve $profile --profile $profile
     load $profile run_single
     load $profile run_double
 done
 
 # What a stopwatch between first and last event would have printed of the phantom's stream.
-phantom=$dir/collect-then-replay-run_single.pcapng.gz
-"$bin" analyze "$dir"/*.pcapng.gz --format json -o "$dir/all.json"
-"$bin" analyze "$phantom" --format json -o "$dir/phantom.json"
-naive=$(python3 - "$dir/all.json" "$dir/phantom.json" <<'END'
+phantom=$tmp/collect-then-replay-run_single.pcapng.gz
+"$tokaudit" analyze "$tmp"/*.pcapng.gz --format json -o "$tmp/all.json"
+"$tokaudit" analyze "$phantom" --format json -o "$tmp/phantom.json"
+naive=$(python3 - "$tmp/all.json" "$tmp/phantom.json" <<'END'
 import json, statistics, sys
 
 everything, phantom = (json.load(open(p)) for p in sys.argv[1:3])
@@ -70,9 +44,9 @@ windows = [r["metrics"]["decode_window"]["value"] for r in phantom["requests"] i
 print(round(16 / max(statistics.median(windows), 16e-6)))
 END
 )
-"$bin" analyze "$phantom" --claim "rate.p50=${naive}tok/s" --format json -o "$dir/judged.json" &&
-    fail "a claim that differs must end with status 1"
-python3 - "$dir/judged.json" <<'END'
+"$tokaudit" analyze "$phantom" --claim "rate.p50=${naive}tok/s" --format json -o "$tmp/judged.json" &&
+    die "a claim that differs must end with status 1"
+python3 - "$tmp/judged.json" <<'END'
 import json, sys
 
 claim = json.load(open(sys.argv[1]))["claims"][0]
@@ -85,11 +59,11 @@ END
 if command -v tshark >/dev/null 2>&1; then
     trace=$phantom
     frame=$(python3 -c 'import json,sys; print([e["packet"] for e in json.load(open(sys.argv[1]))["claims"][0]["evidence"]][-1])' \
-        "$dir/judged.json")
-    tshark -r "$trace" -Y "frame.number==$frame" -T fields -e tcp.len 2>"$dir/tshark.err" | grep -q '^[1-9]' ||
-        fail "frame $frame of the trace carries no bytes for tshark"
-    tshark -r "$trace" >/dev/null 2>"$dir/tshark.err" || fail "tshark can't read the trace: $(cat "$dir/tshark.err")"
+        "$tmp/judged.json")
+    tshark -r "$trace" -Y "frame.number==$frame" -T fields -e tcp.len 2>"$tmp/tshark.err" | grep -q '^[1-9]' ||
+        die "frame $frame of the trace carries no bytes for tshark"
+    tshark -r "$trace" >/dev/null 2>"$tmp/tshark.err" || die "tshark can't read the trace: $(cat "$tmp/tshark.err")"
 else
-    echo "SKIP: tshark is not installed: frame numbers are not checked against it" >&2
+    skip "tshark is not installed: frame numbers are not checked against it"
 fi
-echo "first light: ok"
+passed

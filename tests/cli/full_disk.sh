@@ -2,39 +2,24 @@
 # full_disk.sh TOKAUDIT: a disk that fills while a capture runs. The capture ends and says so; what was written is
 # intact, and is read.
 set -u
-tokaudit=$1
-case $tokaudit in /*) ;; *) tokaudit=$PWD/$tokaudit ;; esac
-
-tmp=$(mktemp -d)
+. tests/support/cli.sh
 disk=$tmp/disk
 mounted=
-finish() {
+at_end() {
     [ -z "$mounted" ] || umount "$disk"
-    rm -rf "$tmp"
 }
-trap finish EXIT
-trap 'exit 1' HUP INT TERM
-failures=0
-
-fail() {
-    echo "FAIL: $*"
-    failures=$((failures + 1))
-}
-skip() {
-    echo "full_disk.sh: SKIP everything: $*"
+without() {
+    skip "everything: $*"
     exit 0
 }
-says() { # FILE PATTERN
-    grep -q -e "$2" "$1" || fail "expected '$2', found: $(cat "$1")"
-}
 
-command -v python3 >/dev/null || skip "no python3, which sends the packets"
+command -v python3 >/dev/null || without "no python3, which sends the packets"
 mkdir "$disk"
-[ "$(id -u)" = 0 ] || skip "only root may mount a small disk"
-mount -t tmpfs -o size=512k,mode=777 none "$disk" 2>"$tmp/err" || skip "cannot mount a small disk: $(cat "$tmp/err")"
+[ "$(id -u)" = 0 ] || without "only root may mount a small disk"
+mount -t tmpfs -o size=512k,mode=777 none "$disk" 2>"$tmp/err" || without "cannot mount a small disk: $(cat "$tmp/err")"
 mounted=yes
 "$tokaudit" capture -p 1 --duration 1ms -o "$disk/probe" 2>"$tmp/err" || {
-    grep -q "no right to capture" "$tmp/err" && skip "no rights to capture here"
+    grep -q "no right to capture" "$tmp/err" && without "no rights to capture here"
     fail "cannot capture: $(cat "$tmp/err")"
 }
 rm -f "$disk/probe"
@@ -53,13 +38,13 @@ while True:
 PY
 "$tokaudit" capture --filter udp -o "$disk/run.pcapng.gz" -- python3 "$tmp/load.py" 2>"$tmp/err"
 [ $? = 125 ] || fail "status is not 125: $(cat "$tmp/err")"
-says "$tmp/err" "cannot write the trace to $disk/run.pcapng.gz after [0-9]* bytes; what is there so far can be read: No space left"
-says "$tmp/err" "Telling COMMAND to end"
+says "cannot write the trace to $disk/run.pcapng.gz after [0-9]* bytes; what is there so far can be read: No space left"
+says "Telling COMMAND to end"
 
 "$tokaudit" verify "$disk/run.pcapng.gz" >"$tmp/out" 2>&1
 [ $? = 1 ] || fail "verify: $(cat "$tmp/out")"
-says "$tmp/out" ': UNCLOSED: member '
-says "$tmp/out" 'intact, as far as it goes'
+prints ': UNCLOSED: member '
+prints 'intact, as far as it goes'
 "$tokaudit" analyze --format json "$disk/run.pcapng.gz" >"$tmp/json" 2>"$tmp/err" || fail "analyze: $(cat "$tmp/err")"
 python3 - "$tmp/json" <<'PY' || fail "analyze found nothing"
 import json, sys
@@ -71,8 +56,7 @@ PY
 dd if=/dev/zero of="$disk/fill" bs=4096 2>/dev/null
 "$tokaudit" capture -p 1 -o "$disk/none" -- touch "$tmp/ran" 2>"$tmp/err"
 [ $? = 125 ] || fail "a full disk is not 125: $(cat "$tmp/err")"
-says "$tmp/err" 'No space left'
+says 'No space left'
 [ ! -e "$tmp/ran" ] || fail "COMMAND ran though nothing could be recorded"
 
-[ $failures = 0 ] || exit 1
-echo "full_disk.sh: passed"
+passed

@@ -18,15 +18,17 @@
 static inline bool audit_load(struct audit *a, const void *p, size_t n)
 {
     struct err e;
+    char name[] = "-", *paths[] = {name};
+    size_t used;
     stdin_give(p, n);
-    return load_trace(a, "-", &e) == TA_OK;
+    return load_trace(a, paths, 1, &used, &e) == TA_OK;
 }
 
 static inline void audit_judge(struct audit *a, const struct audit_options *o)
 {
     runs_find(a, o);
     metrics_request_all(a, o);
-    metrics_run_all(a);
+    metrics_run_all(a, o);
     claims_judge(a, o);
     findings_find(a, o);
 }

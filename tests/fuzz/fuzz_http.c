@@ -21,13 +21,6 @@ static int said_gap(void *ctx, uint64_t n, struct mark at)
     return TA_OK;
 }
 
-static int said_end(void *ctx, enum end_kind why, struct mark at)
-{
-    said_u64(ctx, why);
-    said_u64(ctx, at.off);
-    return TA_OK;
-}
-
 static int said_head(void *ctx, const struct http_head *h, struct byte_sink *body)
 {
     struct said *s = ctx;
@@ -53,13 +46,6 @@ static int said_done(void *ctx, enum end_kind why, bool complete, struct mark la
     said_u64(ctx, (uint64_t)why * 2 + complete);
     said_u64(ctx, last.off);
     return TA_OK;
-}
-
-static void said_anomaly(void *ctx, const struct anomaly *a)
-{
-    said_text(ctx, slice_of(a->id));
-    said_u64(ctx, a->at.off);
-    said_u64(ctx, a->n);
 }
 
 static uint64_t run(int variant, const uint8_t *p, size_t n, size_t step, size_t gap_at)

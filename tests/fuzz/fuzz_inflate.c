@@ -29,7 +29,7 @@ static int said_gap(void *ctx, uint64_t n, struct mark at)
     return TA_OK;
 }
 
-static int said_end(void *ctx, enum end_kind why, struct mark at)
+static int decoded_end(void *ctx, enum end_kind why, struct mark at)
 {
     struct decoded *d = ctx;
     if (at.off != d->next)
@@ -38,20 +38,12 @@ static int said_end(void *ctx, enum end_kind why, struct mark at)
     return TA_OK;
 }
 
-static void said_anomaly(void *ctx, const struct anomaly *a)
-{
-    struct decoded *d = ctx;
-    said_text(&d->said, slice_of(a->id));
-    said_u64(&d->said, a->at.off);
-    said_u64(&d->said, a->n);
-}
-
 static uint64_t run(int variant, const uint8_t *p, size_t n, size_t step, size_t gap_at)
 {
     struct decoded d = {{14695981039346656037u}, 0};
     struct inflate *z = inflate_new(variant & 1 ? INFLATE_DEFLATE : INFLATE_GZIP,
-                                    (struct byte_sink){&d, said_data, said_gap, said_end},
-                                    (struct anomaly_sink){&d, said_anomaly});
+                                    (struct byte_sink){&d, said_data, said_gap, decoded_end},
+                                    (struct anomaly_sink){&d.said, said_anomaly});
     split_feed(inflate_input(z), p, n, step, gap_at);
     inflate_free(z);
     return d.said.hash;

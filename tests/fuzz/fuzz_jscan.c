@@ -55,6 +55,32 @@ static void skip_parts(struct jscan s, size_t *ends, size_t most)
         ends[n] = SIZE_MAX - (jscan_next(&s) == JT_END);
 }
 
+/* In pairs the scanner goes the same way as token by token. */
+static void check_pairs(struct jscan pairs)
+{
+    struct jscan tokens = pairs;
+    struct slice key, same;
+    for (bool more = true; more;) {
+        more = jscan_pair(&pairs, &key);
+        if (more != (jscan_member(&tokens, &same) && jscan_next(&tokens) != JT_BAD))
+            abort();
+        if (pairs.last != tokens.last || (!jscan_bad(&pairs) && pairs.p != tokens.p))
+            abort();
+        if (more && (key.p != same.p || key.n != same.n || pairs.state != tokens.state))
+            abort();
+        if ((pairs.last == JT_STRING || pairs.last == JT_NUMBER) &&
+            (pairs.text.p != tokens.text.p || pairs.text.n != tokens.text.n))
+            abort();
+        if (pairs.last == JT_OBJECT)
+            check_pairs(pairs);
+        struct slice whole = jscan_whole(&pairs);
+        jscan_finish(&tokens);
+        if (jscan_bad(&pairs) != jscan_bad(&tokens) ||
+            (!jscan_bad(&pairs) && (pairs.p != tokens.p || whole.p + whole.n != pairs.p)))
+            abort();
+    }
+}
+
 /* In text that is known to be JSON a value ends where it ends for the scanner that checks it. */
 static void check_skips(struct slice text)
 {
@@ -193,6 +219,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         write_back(v);
     }
+    struct jscan members = jscan_over(text);
+    if (jscan_next(&members) == JT_OBJECT)
+        check_pairs(members);
     struct jscan skipped = jscan_over(text);
     jscan_skip(&skipped);
     if ((jscan_next(&skipped) == JT_END) != scanned)

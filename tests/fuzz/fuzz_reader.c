@@ -1,6 +1,7 @@
 /* Fuzzes traces/reader with gz, pcapng and pcap_file below it: a whole file, gzip'd or not. Frames
- * rise, no packet is longer than it was on the wire, the file is read to its end; and a file says
- * the same when it comes inside one gzip member. */
+ * rise, no packet is longer than it was on the wire, the file is read to its end; a file says the
+ * same when it is inflated by a thread beside its reading, and when it comes inside one gzip
+ * member. */
 #include <string.h>
 
 #include "tests/fuzz/split.h"
@@ -45,16 +46,18 @@ static void check_health(const struct reader_health *h, size_t size)
         abort(); /* damage that nobody is told of */
 }
 
-/* The hash of all that the reader says of a file; 0 if it cannot be used. */
-static uint64_t read_all(const void *p, size_t n)
+/* The hash of all that the reader says of a file; 0 if it cannot be used. after: of
+ * reader_open_ahead. */
+static uint64_t read_all(const void *p, size_t n, size_t after, struct reader_health *health)
 {
     struct said s = {14695981039346656037u};
     struct reader *r = NULL;
     struct rec rec;
     struct err e = {0};
     uint64_t frame = 0;
+    *health = (struct reader_health){0};
     stdin_give(p, n);
-    int rc = reader_open(&r, "-", &e);
+    int rc = reader_open_ahead(&r, "-", after, &e);
     if (rc != TA_OK) {
         if (rc != TA_EFORMAT || e.msg[0] == '\0')
             abort();
@@ -70,22 +73,43 @@ static uint64_t read_all(const void *p, size_t n)
     said_u64(&s, reader_health(r)->truncated);
     said_u64(&s, reader_health(r)->skipped_blocks);
     said_u64(&s, reader_health(r)->bad_blocks);
+    *health = *reader_health(r);
     reader_close(r);
     return s.hash;
 }
 
+static void check_ahead(const void *p, size_t n, uint64_t alone, const struct reader_health *h)
+{
+    struct reader_health ahead;
+    if (read_all(p, n, 0, &ahead) != alone || ahead.damaged_members != h->damaged_members ||
+        strcmp(ahead.note, h->note) != 0 || strcmp(ahead.sha256, h->sha256) != 0)
+        abort();
+}
+
+static bool is_capture(const uint8_t *p, size_t n)
+{
+    static const char starts[][5] = {"\x0a\x0d\x0d\x0a", "\xa1\xb2\xc3\xd4", "\xd4\xc3\xb2\xa1",
+                                     "\xa1\xb2\x3c\x4d", "\x4d\x3c\xb2\xa1", "\xa1\xb2\xcd\x34",
+                                     "\x34\xcd\xb2\xa1"};
+    for (size_t i = 0; n >= 4 && i < sizeof starts / sizeof *starts; i++)
+        if (memcmp(p, starts[i], 4) == 0)
+            return true;
+    return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char starts[] = "\x0a\xa1\xd4\x4d\x34"; /* of pcapng and of pcap's kinds */
-    uint64_t plain = read_all(data, size);
+    struct reader_health health;
+    uint64_t plain = read_all(data, size, SIZE_MAX, &health);
+    check_ahead(data, size, plain, &health);
     /* Of what is no capture, gzip members are looked for behind the damage: in the file alone. */
-    if (size == 0 || memchr(starts, data[0], sizeof starts - 1) == NULL)
+    if (!is_capture(data, size))
         return 0;
     struct gz_maker *m = gz_maker_new();
     struct buf file;
     struct slice part = {(const char *)data, size};
     buf_init(&file, 64u << 20);
-    if (gz_member(m, &file, &part, 1) != TA_OK || read_all(file.p, file.n) != plain)
+    if (gz_member(m, &file, &part, 1) != TA_OK || read_all(file.p, file.n, 0, &health) != plain)
         abort();
     buf_done(&file);
     gz_maker_free(m);

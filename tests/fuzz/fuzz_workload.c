@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/modes.h"
 #include "replay/profile.h"
 #include "replay/workload.h"
 #include "tests/fuzz/stdin.h"
@@ -15,6 +16,7 @@ enum { MOST_REQUESTS = 512, MOST_TEXT = 1 << 20 };
 static void write_lines(const struct plan *p, struct buf *out)
 {
     buf_clear(out);
+    plan_write_head(p, out);
     for (size_t i = 0; i < p->requests.n; i++)
         plan_write_line(p, i, out);
 }
@@ -41,16 +43,37 @@ static void check_plan(const struct plan *p)
     buf_done(&again);
 }
 
-static void fuzz_plan(struct slice text)
+/* In another mode it is a plan as well. */
+static void change_mode(struct plan *p, unsigned how)
+{
+    struct err e = {0};
+    struct modes_options o = {.kind = (enum modes_kind)(how % 5),
+                              .rate = 3,
+                              .poisson = how & 64,
+                              .concurrency = 2,
+                              .speed = how & 32 ? 0.3 : 1,
+                              .repeat = how & 64 ? 2 : 1,
+                              .warmup = how & 32 ? 2 : -1,
+                              .requests = how & 128 ? 3 : 0};
+    int rc = modes_apply(p, &o, "plan", &e);
+    if (rc == TA_OK)
+        check_plan(p);
+    else if (e.msg[0] == '\0')
+        abort();
+}
+
+static void fuzz_plan(unsigned how, struct slice text)
 {
     struct plan p = {0};
     struct err e = {0};
     plan_claims(text);
     int rc = plan_read(&p, text, "plan", &e);
-    if (rc == TA_OK)
+    if (rc == TA_OK) {
         check_plan(&p);
-    else if (e.msg[0] == '\0')
+        change_mode(&p, how >> 2);
+    } else if (e.msg[0] == '\0') {
         abort();
+    }
     plan_free(&p);
 }
 
@@ -99,7 +122,7 @@ static void fuzz_profile(struct slice text)
     stdin_give(text.p, text.n);
     int rc = profile_read("/dev/stdin", &p, &e);
     if (rc == TA_OK &&
-        (p.dialect == NULL || p.max_batch < 1 || !(p.decode_tps > 0) || !(p.prefill_tps > 0)))
+        (p.dialects[0] == NULL || p.max_batch < 1 || !(p.decode_tps > 0) || !(p.prefill_tps > 0)))
         abort();
     if (rc != TA_OK && e.msg[0] == '\0')
         abort();
@@ -113,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slice text = {(const char *)data + 1, size - 1};
     switch (data[0] & 3) {
     case 0:
-        fuzz_plan(text);
+        fuzz_plan(data[0], text);
         break;
     case 1:
         fuzz_spec(data[0], text);

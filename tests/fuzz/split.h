@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/anomaly.h"
 #include "traces/base/err.h"
 #include "traces/base/span.h"
+#include "traces/event.h"
 
 struct said {
     uint64_t hash;
@@ -78,6 +80,35 @@ static inline int split_check(split_run *run, const uint8_t *p, size_t n)
         }
     }
     return 0;
+}
+
+/* What a stage of events says. */
+static inline int said_event(void *ctx, const struct event *ev)
+{
+    struct said *s = ctx;
+    said_u64(s, ev->kind);
+    said_text(s, ev->type);
+    said_text(s, ev->data);
+    said_u64(s, ev->index);
+    said_u64(s, ev->first.off);
+    said_u64(s, ev->last.off);
+    if (ev->last.off < ev->first.off)
+        abort();
+    return TA_OK;
+}
+
+static inline int said_end(void *ctx, enum end_kind why, struct mark at)
+{
+    said_u64(ctx, why);
+    said_u64(ctx, at.off);
+    return TA_OK;
+}
+
+static inline void said_anomaly(void *ctx, const struct anomaly *a)
+{
+    said_text(ctx, slice_of(a->id));
+    said_u64(ctx, a->at.off);
+    said_u64(ctx, a->n);
 }
 
 #endif

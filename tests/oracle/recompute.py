@@ -169,4 +169,5 @@ def main():
     print(f"{trace}: {len(ours)} requests, {figures_held} figures agree")
 
 
-main()
+if __name__ == "__main__":
+    main()

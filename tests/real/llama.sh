@@ -43,7 +43,7 @@ cp "$here/run_single.json" "$here/run_double.json" "$dir"
 cat >"$dir/both.sh" <<END
 set -e
 for kind in run_single run_double; do
-    "$bin" replay \$kind.json --target "http://127.0.0.1:$port" --repeats 1 -o small-\$kind.pcapng.gz
+    "$bin" replay \$kind.json --target "http://127.0.0.1:$port" --repeat 1 -o small-\$kind.pcapng.gz
 done
 END
 (cd "$dir" && "$bin" capture -p "$port" --label llama.cpp -o llama.cpp-smollm2-135m.pcapng.gz -- sh both.sh)

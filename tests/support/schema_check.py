@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """schema_check.py SCHEMA FILE...: are these JSON documents what the schema says?
 
+A FILE that ends in .jsonl is JSON lines: each is a document.
+
 Knows the part of JSON Schema 2020-12 that the project's schemas use, and refuses the rest, so that it needs
 nothing but Python. Prints each fault as `FILE: path: what` and ends with 1 if there is one.
 """
@@ -18,7 +20,7 @@ TYPES = {
     'number': lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
 }
 KNOWN = {'$schema', '$defs', '$ref', 'title', 'description', 'type', 'properties', 'required',
-         'additionalProperties', 'items', 'enum', 'pattern', 'minimum', 'minItems', 'maxItems'}
+         'additionalProperties', 'items', 'enum', 'pattern', 'minimum', 'maximum', 'minItems', 'maxItems', 'anyOf'}
 
 
 def faults(schema, value, root, path):
@@ -27,6 +29,10 @@ def faults(schema, value, root, path):
         sys.exit('schema_check.py does not know ' + ', '.join(sorted(unknown)))
     if '$ref' in schema:
         yield from faults(root['$defs'][schema['$ref'].removeprefix('#/$defs/')], value, root, path)
+    if 'anyOf' in schema:
+        tries = [list(faults(s, value, root, path)) for s in schema['anyOf']]
+        if all(tries):
+            yield from min(tries, key=len)
     types = schema.get('type', [])
     types = [types] if isinstance(types, str) else types
     if types and not any(TYPES[t](value) for t in types):
@@ -38,6 +44,8 @@ def faults(schema, value, root, path):
         yield path, '%s does not match %s' % (json.dumps(value)[:60], schema['pattern'])
     if TYPES['number'](value) and value < schema.get('minimum', value):
         yield path, '%s is below %s' % (value, schema['minimum'])
+    if TYPES['number'](value) and value > schema.get('maximum', value):
+        yield path, '%s is above %s' % (value, schema['maximum'])
     if isinstance(value, list):
         if not schema.get('minItems', 0) <= len(value) <= schema.get('maxItems', len(value)):
             yield path, 'has %d items' % len(value)
@@ -61,10 +69,12 @@ def main(schema_path, *paths):
     bad = False
     for path in paths:
         with open(path) as f:
-            document = json.load(f)
-        for where, what in faults(schema, document, schema, '$'):
-            print('%s: %s: %s' % (path, where, what))
-            bad = True
+            documents = [json.loads(line) for line in f] if path.endswith('.jsonl') else [json.load(f)]
+        for i, document in enumerate(documents):
+            name = '%s:%d' % (path, i + 1) if path.endswith('.jsonl') else path
+            for where, what in faults(schema, document, schema, '$'):
+                print('%s: %s: %s' % (name, where, what))
+                bad = True
     return bad
 
 

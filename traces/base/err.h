@@ -18,10 +18,12 @@ enum {
 #define TA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define TA_NODISCARD __attribute__((warn_unused_result))
 #define TA_NORETURN __attribute__((noreturn))
+#define TA_RARE __attribute__((cold, noinline)) /* keeps the way past it short */
 #else
 #define TA_PRINTF(fmt, args)
 #define TA_NODISCARD
 #define TA_NORETURN
+#define TA_RARE
 #endif
 
 struct err {

@@ -2,11 +2,7 @@
  * inside. */
 #include "traces/base/jscan.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "traces/base/text.h"
 
 enum state {
     WANT_VALUE,
@@ -23,12 +19,13 @@ static void start_over(struct jscan *s, struct slice text, bool valid)
 {
     if (text.p == NULL) /* no text is an empty one */
         text = slice_of("");
-    s->start = s->p = text.p;
+    s->start = s->p = s->value = text.p;
     s->end = text.p + text.n;
     s->text = (struct slice){text.p, 0};
     s->escaped = false;
     s->last = JT_NULL;
     s->depth = 0;
+    s->in_object = false;
     s->state = WANT_VALUE;
     s->valid = valid;
 }
@@ -53,22 +50,21 @@ static enum jscan_token bad(struct jscan *s)
     return JT_BAD;
 }
 
-static const char *blanks_end(const char *p, const char *end)
+TA_RARE static const char *many_blanks_end(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
         p++;
     return p;
 }
 
+static inline const char *blanks_end(const char *p, const char *end)
+{
+    return p < end && (unsigned char)*p > ' ' ? p : many_blanks_end(p, end);
+}
+
 static void skip_blanks(struct jscan *s)
 {
     s->p = blanks_end(s->p, s->end);
-}
-
-static bool inside_object(const struct jscan *s)
-{
-    unsigned at = s->depth - 1;
-    return s->depth > 0 && (s->is_object[at / 8] >> (at % 8) & 1) != 0;
 }
 
 static void after_value(struct jscan *s)
@@ -81,15 +77,52 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Bytes at which a string is not just more text: its end, an escape, what may not stand in it. */
-static const bool stops[256] = {
-    [0x00] = true, [0x01] = true, [0x02] = true, [0x03] = true, [0x04] = true, [0x05] = true,
-    [0x06] = true, [0x07] = true, [0x08] = true, [0x09] = true, [0x0A] = true, [0x0B] = true,
-    [0x0C] = true, [0x0D] = true, [0x0E] = true, [0x0F] = true, [0x10] = true, [0x11] = true,
-    [0x12] = true, [0x13] = true, [0x14] = true, [0x15] = true, [0x16] = true, [0x17] = true,
-    [0x18] = true, [0x19] = true, [0x1A] = true, [0x1B] = true, [0x1C] = true, [0x1D] = true,
-    [0x1E] = true, [0x1F] = true, ['"'] = true,  ['\\'] = true,
-};
+/* Is it a byte at which a string is not just more text: its end, an escape, what may not stand in
+ * it? */
+static bool stops(char c)
+{
+    return c == '"' || c == '\\' || (unsigned char)c < 0x20;
+}
+
+static const uint64_t ones = UINT64_C(0x0101010101010101);
+
+static uint64_t load8(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+           (uint64_t)p[7] << 56;
+}
+
+/* Which of eight bytes stops, by their top bits: exact for the first one that does, since a byte
+ * smaller than what is taken from it borrows from those behind it alone. No byte above 0x7F stops.
+ */
+static uint64_t stops_among(uint64_t v)
+{
+    uint64_t quote = (v ^ ones * '"') - ones, slash = (v ^ ones * '\\') - ones;
+    return (quote | slash | (v - ones * 0x20)) & ~v & ones << 7;
+}
+
+/* The place of the first byte whose top bit is set: the ones below that bit are counted, one a
+ * byte. */
+static unsigned first_of(uint64_t tops)
+{
+    uint64_t below = (tops & (~tops + 1)) - 1;
+    return (unsigned)((below & ones) * ones >> 56) - 1;
+}
+
+/* The first byte from p on that stops; end if none does. */
+static inline const char *plain_end(const char *p, const char *end)
+{
+    for (; end - p >= 8; p += 8) {
+        uint64_t tops = stops_among(load8(p));
+        if (tops != 0)
+            return p + first_of(tops);
+    }
+    while (p < end && !stops(*p))
+        p++;
+    return p;
+}
 
 /* At the backslash; returns what follows the escape, or NULL. */
 static const char *scan_escape(const char *p, const char *end)
@@ -104,21 +137,24 @@ static const char *scan_escape(const char *p, const char *end)
     return *p != '\0' && strchr("\"\\/bfnrt", *p) != NULL ? p + 1 : NULL;
 }
 
-/* From the opening quote to what follows the closing one, or NULL. */
-static const char *string_end(const char *p, const char *end, bool *escaped)
+/* From the first byte that stops in a string to what follows its closing quote, or NULL. */
+TA_RARE static const char *rest_end(const char *p, const char *end, bool *escaped)
 {
-    for (p++;;) {
-        while (p < end && !stops[(unsigned char)*p])
-            p++;
-        if (p == end || (unsigned char)*p < 0x20)
-            return NULL;
-        if (*p == '"')
-            return p + 1;
+    while (p < end && *p == '\\') {
         *escaped = true;
         p = scan_escape(p, end);
         if (p == NULL)
             return NULL;
+        p = plain_end(p, end);
     }
+    return p < end && *p == '"' ? p + 1 : NULL;
+}
+
+/* From the opening quote to what follows the closing one, or NULL. Sets *escaped alone. */
+static inline const char *string_end(const char *p, const char *end, bool *escaped)
+{
+    p = plain_end(p + 1, end);
+    return p < end && *p == '"' ? p + 1 : rest_end(p, end, escaped);
 }
 
 static bool scan_string(struct jscan *s)
@@ -201,7 +237,14 @@ static bool go_in(struct jscan *s, bool object)
     uint8_t outer = (uint8_t)(s->depth % 8 == 0 ? 0 : *at & (bit - 1u));
     *at = (uint8_t)(object ? outer | bit : outer);
     s->depth++;
+    s->in_object = object;
     return true;
+}
+
+static void go_out(struct jscan *s)
+{
+    unsigned at = --s->depth - 1;
+    s->in_object = s->depth > 0 && (s->is_object[at / 8] >> (at % 8) & 1) != 0;
 }
 
 static enum jscan_token open_nest(struct jscan *s, bool object)
@@ -215,15 +258,16 @@ static enum jscan_token open_nest(struct jscan *s, bool object)
 
 static enum jscan_token close_nest(struct jscan *s)
 {
-    bool object = inside_object(s);
+    bool object = s->in_object;
     s->p++;
-    s->depth--;
+    go_out(s);
     after_value(s);
     return s->last = object ? JT_OBJECT_END : JT_ARRAY_END;
 }
 
 static enum jscan_token scan_value(struct jscan *s)
 {
+    s->value = s->p;
     switch (*s->p) {
     case '{':
         return open_nest(s, true);
@@ -267,7 +311,7 @@ enum jscan_token jscan_next(struct jscan *s)
     skip_blanks(s);
     if (s->p == s->end)
         return s->state == WANT_NOTHING ? (s->last = JT_END) : bad(s);
-    char closer = inside_object(s) ? '}' : ']';
+    char closer = s->in_object ? '}' : ']';
     switch ((enum state)s->state) {
     case WANT_VALUE:
         return scan_value(s);
@@ -298,6 +342,44 @@ bool jscan_member(struct jscan *s, struct slice *key)
     if (jscan_next(s) != JT_KEY)
         return false;
     *key = s->text;
+    return true;
+}
+
+static bool pair_by_token(struct jscan *s, struct slice *key)
+{
+    return jscan_member(s, key) && jscan_next(s) != JT_BAD;
+}
+
+/* Most of what a stream's events are made of, in one go: ,"key":"text". Where the text goes another
+ * way, the scanner has not moved and goes token by token. */
+bool jscan_pair(struct jscan *s, struct slice *key)
+{
+    const char *p = blanks_end(s->p, s->end), *end = s->end;
+    bool escaped = false;
+    if (s->state == WANT_COMMA_OR_END && p < end && *p == ',')
+        p = blanks_end(p + 1, end);
+    else if (s->state != WANT_KEY_OR_END)
+        return pair_by_token(s, key);
+    const char *after = p < end && *p == '"' ? string_end(p, end, &escaped) : NULL;
+    if (after == NULL || !s->in_object || s->last == JT_BAD)
+        return pair_by_token(s, key);
+    const char *colon = blanks_end(after, end);
+    if (colon == end || *colon != ':')
+        return pair_by_token(s, key);
+    *key = (struct slice){p + 1, (size_t)(after - p) - 2};
+    s->p = p = blanks_end(colon + 1, end);
+    if (p == end)
+        return bad(s) != JT_BAD;
+    escaped = false;
+    after = *p == '"' ? string_end(p, end, &escaped) : NULL;
+    if (after == NULL)
+        return scan_value(s) != JT_BAD;
+    s->value = p;
+    s->text = (struct slice){p + 1, (size_t)(after - p) - 2};
+    s->escaped = escaped;
+    s->p = after;
+    s->state = WANT_COMMA_OR_END;
+    s->last = JT_STRING;
     return true;
 }
 
@@ -342,11 +424,11 @@ static bool walk(struct jscan *s)
     unsigned outside = s->depth - 1;
     bool first = true; /* nothing stands yet in the innermost container */
     while (s->depth > outside) {
-        bool object = inside_object(s);
+        bool object = s->in_object;
         p = blanks_end(p, end);
         if (p < end && *p == (object ? '}' : ']')) {
             p++;
-            s->depth--;
+            go_out(s);
             first = false;
             continue;
         }
@@ -403,7 +485,7 @@ static void leap(struct jscan *s)
         }
     }
     s->p = p < s->end ? p : s->end;
-    s->depth--;
+    go_out(s);
     after_value(s);
     s->last = JT_NULL; /* the value is over */
 }
@@ -417,6 +499,19 @@ void jscan_skip(struct jscan *s)
         jscan_finish(s);
 }
 
+struct slice jscan_whole(struct jscan *s)
+{
+    const char *p = s->value;
+    jscan_finish(s);
+    return (struct slice){p, (size_t)(s->p - p)};
+}
+
+struct slice jscan_raw(struct jscan *s)
+{
+    jscan_next(s);
+    return jscan_whole(s);
+}
+
 bool jscan_bad(const struct jscan *s)
 {
     return s->last == JT_BAD;
@@ -425,92 +520,4 @@ bool jscan_bad(const struct jscan *s)
 size_t jscan_offset(const struct jscan *s)
 {
     return (size_t)(s->p - s->start);
-}
-
-static uint32_t hex4(const char *p)
-{
-    uint32_t v = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        v = v << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-    }
-    return v;
-}
-
-/* p is at the 'u'; returns where the escape ends (after a low surrogate's escape, if it made a
- * pair). */
-static const char *unicode_escape(const char *p, const char *end, uint32_t *cp)
-{
-    *cp = hex4(p + 1);
-    p += 5;
-    if (*cp >= 0xDC00 && *cp <= 0xDFFF)
-        *cp = 0xFFFD;
-    if (*cp < 0xD800 || *cp > 0xDBFF)
-        return p;
-    uint32_t low = end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? hex4(p + 2) : 0;
-    if (low < 0xDC00 || low > 0xDFFF) {
-        *cp = 0xFFFD;
-        return p;
-    }
-    *cp = 0x10000 + ((*cp - 0xD800) << 10) + (low - 0xDC00);
-    return p + 6;
-}
-
-int jscan_unescape(const struct jscan *s, struct buf *out)
-{
-    const char *p = s->text.p, *end = p + s->text.n;
-    if (!s->escaped)
-        return buf_add(out, p, s->text.n);
-    while (p < end) {
-        const char *run = memchr(p, '\\', (size_t)(end - p));
-        if (run == NULL)
-            run = end;
-        if (buf_add(out, p, (size_t)(run - p)) != TA_OK)
-            return TA_ELIMIT;
-        p = run;
-        if (p == end)
-            break;
-        p++;
-        char put[4];
-        size_t n = 1;
-        if (*p == 'u') {
-            uint32_t cp;
-            p = unicode_escape(p, end, &cp);
-            n = utf8_put(put, cp);
-        } else {
-            static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-            put[0] = to[strchr(from, *p) - from];
-            p++;
-        }
-        if (buf_add(out, put, n) != TA_OK)
-            return TA_ELIMIT;
-    }
-    return TA_OK;
-}
-
-bool jscan_int(const struct jscan *s, int64_t *value)
-{
-    char text[24];
-    if (s->last != JT_NUMBER || s->text.n >= sizeof text)
-        return false;
-    memcpy(text, s->text.p, s->text.n);
-    text[s->text.n] = '\0';
-    char *end = NULL;
-    errno = 0;
-    long long v = strtoll(text, &end, 10);
-    if (errno != 0 || *end != '\0')
-        return false;
-    *value = v;
-    return true;
-}
-
-bool jscan_double(const struct jscan *s, double *value)
-{
-    char text[64];
-    if (s->last != JT_NUMBER || s->text.n >= sizeof text)
-        return false;
-    memcpy(text, s->text.p, s->text.n);
-    text[s->text.n] = '\0';
-    *value = strtod(text, NULL);
-    return true;
 }

@@ -40,11 +40,13 @@ struct jscan {
     const char *start, *p, *end;
     struct slice
         text; /* of the last JT_KEY or JT_STRING (between the quotes, still escaped) or JT_NUMBER */
-    bool escaped; /* that string holds a backslash */
+    const char *value; /* where the last token began that is a value or begins one */
+    bool escaped;      /* that string holds a backslash */
     enum jscan_token last;
     unsigned depth;
     uint8_t state;
-    bool valid; /* the text is known to be JSON: what is skipped is not read */
+    bool valid;     /* the text is known to be JSON: what is skipped is not read */
+    bool in_object; /* and not in an array, or outside of all */
     uint8_t is_object[JSCAN_DEPTH / 8];
 };
 
@@ -59,6 +61,10 @@ enum jscan_token jscan_next(struct jscan *s);
  * the object's end (consumed) or when the text is bad. */
 bool jscan_member(struct jscan *s, struct slice *key);
 
+/* The same, and the first token of the member's value, in s->last. jscan_finish goes over what is
+ * left of the value. */
+bool jscan_pair(struct jscan *s, struct slice *key);
+
 /* Inside an array likewise: true with the next element's token in s->last, false at its end. */
 bool jscan_element(struct jscan *s);
 
@@ -67,6 +73,12 @@ void jscan_skip(struct jscan *s);
 
 /* Skips the rest of the value whose first token is s->last (nothing to do for a scalar). */
 void jscan_finish(struct jscan *s);
+
+/* The same, right behind that token, and returns the value as it stands in the text. */
+struct slice jscan_whole(struct jscan *s);
+
+/* jscan_skip, and returns the value as it stands in the text. */
+struct slice jscan_raw(struct jscan *s);
 
 bool jscan_bad(const struct jscan *s);
 size_t jscan_offset(const struct jscan *s);

@@ -171,6 +171,12 @@ void jsonw_ns(struct jsonw *w, const char *key, int64_t v)
     buf_printf(w->out, "\"%" PRId64 "\"", v);
 }
 
+void jsonw_raw(struct jsonw *w, const char *key, struct slice v)
+{
+    begin(w, key);
+    buf_put(w->out, v.p, v.n);
+}
+
 void jsonw_value(struct jsonw *w, const char *key, const struct json *v)
 {
     double number = 0;

@@ -43,5 +43,6 @@ void jsonw_text(struct jsonw *w, const char *key, const char *v); /* NULL become
 void jsonw_slice(struct jsonw *w, const char *key, struct slice v);
 void jsonw_ns(struct jsonw *w, const char *key, int64_t v); /* as a string of digits: epoch times */
 void jsonw_value(struct jsonw *w, const char *key, const struct json *v); /* a copy of a tree */
+void jsonw_raw(struct jsonw *w, const char *key, struct slice v); /* text that is JSON already */
 
 #endif

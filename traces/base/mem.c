@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void (*exhausted_hook)(void *ctx);
 static void *exhausted_ctx;
@@ -48,6 +49,18 @@ void *mem_array(size_t n, size_t size)
 void *mem_resize(void *p, size_t n)
 {
     return must(realloc(p, n ? n : 1), n);
+}
+
+void *mem_ready(size_t n)
+{
+    enum { PAGE = 4096 }; /* where it is larger, the call fails, and the faults come as ever */
+    void *p = NULL;
+    int rc = posix_memalign(&p, PAGE, n);
+    must(rc == 0 ? p : NULL, n);
+#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
+    (void)madvise(p, n, MADV_POPULATE_WRITE);
+#endif
+    return p;
 }
 
 void *mem_dup(const void *p, size_t n)

@@ -18,6 +18,7 @@ enum delta_kind {
     DELTA_TOOL,      /* a tool's name or a piece of its arguments */
     DELTA_REFUSAL,   /* generated text of a refusal */
     DELTA_USAGE,
+    DELTA_TOKENS,  /* so many tokens were identified, one by one, in this event */
     DELTA_TIMINGS, /* the server's own clock */
     DELTA_FINISH,
     DELTA_ERROR,
@@ -26,12 +27,19 @@ enum delta_kind {
     DELTA_DONE   /* the dialect's end mark */
 };
 
-/* -1: not stated. */
+/* -1: not stated. The prompt with what was cached of it. */
 struct usage {
     int64_t prompt, completion, cached, reasoning;
 };
 
-/* NAN: not stated. Milliseconds and tokens per second as the server printed them. */
+enum usage_sort {
+    USAGE_STATED,  /* for the whole reply, or all of it so far: the place in the stream tells */
+    USAGE_RUNNING, /* for all so far, by the dialect's own word: more comes */
+    USAGE_START    /* before anything was generated: its completion count is no count */
+};
+
+/* NAN: not stated. Milliseconds and tokens per second as the server printed them, or (Ollama prints
+ * counts and nanoseconds) as follows from them without any doubt. */
 struct server_timings {
     double prompt_n, prompt_ms, predicted_n, predicted_ms, predicted_per_second;
 };
@@ -39,6 +47,9 @@ struct server_timings {
 struct delta {
     enum delta_kind kind;
     uint32_t choice;
+    uint32_t tokens;      /* of DELTA_TOKENS */
+    enum usage_sort sort; /* of DELTA_USAGE */
+    bool so_far;          /* text is all since the start, not only what is new */
     struct slice
         text; /* DELTA_TEXT … DELTA_REFUSAL: never empty; FINISH: the reason; ERROR: the message */
     struct usage usage;
@@ -52,28 +63,63 @@ struct delta_sink {
 
 struct dialect_request {
     struct slice model;        /* {NULL, 0}: not stated */
-    int stream;                /* 1, 0; -1: not stated */
+    int stream;                /* 1, 0; -1: not stated (dialect_streams) */
     bool usage_asked;          /* of a stream */
+    bool echo;                 /* the reply repeats the prompt before what is generated */
     int64_t max_tokens;        /* -1: not stated */
     int64_t choices;           /* n; 1 by default */
     struct slice last_message; /* text of the last message, for people; may be cut */
-    int64_t prompt_words;      /* runs of non-blanks in the texts of all messages */
+    int64_t prompt_words;      /* runs of non-blanks in all texts of the prompt, and token ids */
 };
 
 /* One generation that serve writes out. All texts are ours. */
 struct dialect_reply {
-    const char *id, *model, *fingerprint;
+    const char *id, *model, *fingerprint; /* fingerprint may be NULL */
     int64_t created_s;
-    struct usage usage;
-    const char *finish;
+    struct usage usage;            /* prompt -1: none is written */
+    struct server_timings timings; /* predicted_ms 0 or NAN: none are written */
+    const char *finish;            /* "stop", "length", "tool_calls": each dialect has its word */
+
+    /* How servers of one dialect differ; all zero is the dialect's own document. */
+    bool usage_with_finish; /* OpenAI: the finish states the usage, no event of its own */
+    bool usage_in_every;    /* OpenAI: each piece states the usage, as it stands in `usage` */
+    bool role_in_every;     /* OpenAI: each delta names the speaker */
+    const char *reasoning;  /* OpenAI: the thinking's member; NULL: "reasoning_content" */
+};
+
+/* How far the writing of one stream is: put_begin starts it, dialect_writing_done frees it. */
+struct dialect_writing {
+    struct buf text;  /* of the open block: some dialects repeat it */
+    struct buf items; /* closed blocks as JSON, with commas between */
+    struct buf name;  /* of the open block's tool */
+    bool open;
+    enum delta_kind kind; /* of the open block */
+    int64_t index;        /* of the open block or of the next one */
+    int64_t sequence;     /* of the next event or piece */
+};
+
+void dialect_writing_done(struct dialect_writing *w);
+
+/* What a reply consists of. The first DELTA_TOOL behind another kind is the tool's name, those
+ * behind it are its arguments. */
+struct dialect_part {
+    enum delta_kind kind; /* DELTA_TEXT … DELTA_REFUSAL */
+    struct slice text;    /* not empty */
 };
 
 struct dialect {
-    const char *name; /* "openai-chat" */
+    const char *name;        /* "openai-chat" */
+    const char *path;        /* where its requests are sent: "/v1/chat/completions" */
+    const char *models_path; /* and where its models are listed */
+    const char *stream_type; /* Content-Type of a stream */
+    bool streams;            /* if the request does not say */
 
     /* 0..100: is a request with this method, target and body of this dialect? By path and shape,
      * never by the server's name. */
     int (*claims)(struct slice method, struct slice target, struct slice body);
+
+    /* 0..100: is this the data of an event, or the document, of a reply in this dialect? */
+    int (*recognises)(struct slice data);
 
     /* Reads a request body; texts go into a. False if the body is not its JSON. */
     bool (*request)(struct slice body, struct arena *a, struct dialect_request *out);
@@ -87,21 +133,47 @@ struct dialect {
     /* The deltas of a reply that is one document. */
     int (*document)(struct slice body, struct buf *scratch, struct delta_sink out);
 
-    /* Written replies: each appends one whole event, framing included. */
-    void (*put_role)(struct buf *out, const struct dialect_reply *r);
-    void (*put_text)(struct buf *out, const struct dialect_reply *r, struct slice text);
-    void (*put_finish)(struct buf *out, const struct dialect_reply *r);
-    void (*put_usage)(struct buf *out, const struct dialect_reply *r);
-    void (*put_done)(struct buf *out);
+    /* A stream, written: each appends whole events, framing included, or nothing where the dialect
+     * has no such event. */
+    void (*put_begin)(struct buf *out, const struct dialect_reply *r, struct dialect_writing *w);
+    void (*put_piece)(struct buf *out, const struct dialect_reply *r, struct dialect_writing *w,
+                      struct dialect_part piece);
+    void (*put_finish)(struct buf *out, const struct dialect_reply *r, struct dialect_writing *w);
+    void (*put_usage)(struct buf *out, const struct dialect_reply *r,
+                      struct dialect_writing *w); /* NULL: the finish states it */
+    void (*put_done)(struct buf *out, const struct dialect_reply *r,
+                     struct dialect_writing *w); /* NULL: no end mark behind the finish */
+    void (*put_ping)(struct buf *out);           /* keep-alive; NULL: none is known */
+    void (*put_fault)(struct buf *out, const struct dialect_reply *r, struct dialect_writing *w,
+                      const char *message, const char *type); /* instead of the finish */
+
+    /* Whole JSON bodies. */
     void (*put_document)(struct buf *out, const struct dialect_reply *r,
-                         struct slice text); /* whole JSON body */
-    void (*put_error)(struct buf *out, int status, const char *message,
-                      const char *type); /* whole JSON body */
+                         const struct dialect_part *parts, size_t n);
+    void (*put_error)(struct buf *out, int status, const char *message, const char *type);
+    void (*put_models)(struct buf *out, const char *const *models, size_t n, int64_t created_s);
 };
 
-extern const struct dialect dialect_openai_chat;
+extern const struct dialect dialect_openai_chat, dialect_openai_completions,
+    dialect_openai_responses, dialect_anthropic_messages, dialect_ollama_chat,
+    dialect_ollama_generate, dialect_llama_completion, dialect_tgi, dialect_sglang_generate,
+    dialect_lmstudio_chat;
+
+/* All of them, NULL at the end. */
+extern const struct dialect *const dialect_all[];
 
 /* The dialect that claims it best, or NULL. */
 const struct dialect *dialect_find(struct slice method, struct slice target, struct slice body);
+
+/* Where the request does not tell: the dialect whose events or document this looks like most, or
+ * NULL. */
+const struct dialect *dialect_guess(struct slice data);
+
+/* NULL: no dialect of that name. */
+const struct dialect *dialect_named(const char *name);
+
+/* Does a request want a stream? By what it states, else by its path, else by the dialect's default.
+ */
+bool dialect_streams(const struct dialect *d, struct slice target, const struct dialect_request *q);
 
 #endif

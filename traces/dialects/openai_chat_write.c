@@ -1,12 +1,10 @@
 /* OpenAI chat completions, replies written. Source: the API reference of chat completions. */
-#include "traces/base/jsonw.h"
 #include "traces/dialects/openai_chat.h"
+#include "traces/dialects/writing.h"
 
 static void open_chunk(struct jsonw *w, struct buf *out, const struct dialect_reply *r)
 {
-    buf_puts(out, "data: ");
-    jsonw_init(w, out, 0);
-    jsonw_object(w, NULL);
+    writing_open(w, out, NULL);
     jsonw_text(w, "id", r->id);
     jsonw_text(w, "object", "chat.completion.chunk");
     jsonw_int(w, "created", r->created_s);
@@ -16,17 +14,13 @@ static void open_chunk(struct jsonw *w, struct buf *out, const struct dialect_re
     jsonw_array(w, "choices");
 }
 
-static void close_chunk(struct jsonw *w, struct buf *out)
-{
-    jsonw_end(w);
-    buf_puts(out, "\n\n");
-}
-
-static void open_delta(struct jsonw *w)
+static void open_delta(struct jsonw *w, bool with_role)
 {
     jsonw_object(w, NULL);
     jsonw_int(w, "index", 0);
     jsonw_object(w, "delta");
+    if (with_role)
+        jsonw_text(w, "role", "assistant");
 }
 
 static void close_delta(struct jsonw *w, const char *finish)
@@ -37,104 +31,140 @@ static void close_delta(struct jsonw *w, const char *finish)
     jsonw_end(w); /* choices */
 }
 
-static void put_usage_member(struct jsonw *w, const struct usage *u)
+void openai_chat_put_begin(struct buf *out, const struct dialect_reply *r,
+                           struct dialect_writing *w)
 {
-    jsonw_object(w, "usage");
-    jsonw_int(w, "prompt_tokens", u->prompt);
-    jsonw_int(w, "completion_tokens", u->completion);
-    jsonw_int(w, "total_tokens", u->prompt + u->completion);
-    if (u->cached >= 0) {
-        jsonw_object(w, "prompt_tokens_details");
-        jsonw_int(w, "cached_tokens", u->cached);
-        jsonw_end(w);
+    struct jsonw j;
+    writing_start(w);
+    if (r->role_in_every)
+        return;
+    open_chunk(&j, out, r);
+    open_delta(&j, true);
+    jsonw_text(&j, "content", "");
+    close_delta(&j, NULL);
+    writing_close(&j, out);
+}
+
+static const char *key_of(enum delta_kind kind, const struct dialect_reply *r)
+{
+    if (kind == DELTA_REASONING)
+        return r->reasoning != NULL ? r->reasoning : "reasoning_content";
+    return kind == DELTA_REFUSAL ? "refusal" : "content";
+}
+
+/* The name with the first piece of a call, arguments with the others. */
+static void put_tool(struct jsonw *j, struct dialect_writing *w, const struct dialect_reply *r,
+                     struct slice text, bool opens)
+{
+    if (opens)
+        w->index++;
+    jsonw_array(j, "tool_calls");
+    jsonw_object(j, NULL);
+    jsonw_int(j, "index", w->index - 1);
+    if (opens) {
+        jsonw_text(j, "id", r->id);
+        jsonw_text(j, "type", "function");
     }
-    if (u->reasoning >= 0) {
-        jsonw_object(w, "completion_tokens_details");
-        jsonw_int(w, "reasoning_tokens", u->reasoning);
-        jsonw_end(w);
+    jsonw_object(j, "function");
+    if (opens)
+        jsonw_slice(j, "name", text);
+    jsonw_slice(j, "arguments", opens ? slice_of("") : text);
+    jsonw_end(j);
+    jsonw_end(j);
+    jsonw_end(j);
+}
+
+void openai_chat_put_piece(struct buf *out, const struct dialect_reply *r,
+                           struct dialect_writing *w, struct dialect_part piece)
+{
+    struct jsonw j;
+    bool opens = !w->open || w->kind != piece.kind;
+    w->open = true;
+    w->kind = piece.kind;
+    open_chunk(&j, out, r);
+    open_delta(&j, r->role_in_every);
+    if (piece.kind == DELTA_TOOL)
+        put_tool(&j, w, r, piece.text, opens);
+    else
+        jsonw_slice(&j, key_of(piece.kind, r), piece.text);
+    close_delta(&j, NULL);
+    if (r->usage_in_every)
+        writing_openai_usage(&j, &r->usage);
+    writing_close(&j, out);
+}
+
+void openai_chat_put_finish(struct buf *out, const struct dialect_reply *r,
+                            struct dialect_writing *w)
+{
+    struct jsonw j;
+    (void)w;
+    open_chunk(&j, out, r);
+    open_delta(&j, false);
+    close_delta(&j, r->finish);
+    if (r->usage_with_finish) {
+        writing_openai_usage(&j, &r->usage);
+        writing_llama_timings(&j, r);
     }
-    jsonw_end(w);
+    writing_close(&j, out);
 }
 
-void openai_chat_put_role(struct buf *out, const struct dialect_reply *r)
+void openai_chat_put_usage(struct buf *out, const struct dialect_reply *r,
+                           struct dialect_writing *w)
 {
-    struct jsonw w;
-    open_chunk(&w, out, r);
-    open_delta(&w);
-    jsonw_text(&w, "role", "assistant");
-    jsonw_text(&w, "content", "");
-    close_delta(&w, NULL);
-    close_chunk(&w, out);
+    struct jsonw j;
+    (void)w;
+    open_chunk(&j, out, r);
+    jsonw_end(&j); /* choices: none */
+    writing_openai_usage(&j, &r->usage);
+    writing_llama_timings(&j, r);
+    writing_close(&j, out);
 }
 
-void openai_chat_put_text(struct buf *out, const struct dialect_reply *r, struct slice text)
+static void put_call(struct jsonw *j, const struct dialect_reply *r, const struct writing_block *b)
 {
-    struct jsonw w;
-    open_chunk(&w, out, r);
-    open_delta(&w);
-    jsonw_slice(&w, "content", text);
-    close_delta(&w, NULL);
-    close_chunk(&w, out);
+    jsonw_array(j, "tool_calls");
+    jsonw_object(j, NULL);
+    jsonw_text(j, "id", r->id);
+    jsonw_text(j, "type", "function");
+    jsonw_object(j, "function");
+    jsonw_slice(j, "name", b->name);
+    jsonw_slice(j, "arguments", writing_text(&b->text));
+    jsonw_end(j);
+    jsonw_end(j);
+    jsonw_end(j);
 }
 
-void openai_chat_put_finish(struct buf *out, const struct dialect_reply *r)
+void openai_chat_put_document(struct buf *out, const struct dialect_reply *r,
+                              const struct dialect_part *parts, size_t n)
 {
-    struct jsonw w;
-    open_chunk(&w, out, r);
-    open_delta(&w);
-    close_delta(&w, r->finish);
-    close_chunk(&w, out);
-}
-
-void openai_chat_put_usage(struct buf *out, const struct dialect_reply *r)
-{
-    struct jsonw w;
-    open_chunk(&w, out, r);
-    jsonw_end(&w); /* choices: none */
-    put_usage_member(&w, &r->usage);
-    close_chunk(&w, out);
-}
-
-void openai_chat_put_done(struct buf *out)
-{
-    buf_puts(out, "data: [DONE]\n\n");
-}
-
-void openai_chat_put_document(struct buf *out, const struct dialect_reply *r, struct slice text)
-{
-    struct jsonw w;
-    jsonw_init(&w, out, 0);
-    jsonw_object(&w, NULL);
-    jsonw_text(&w, "id", r->id);
-    jsonw_text(&w, "object", "chat.completion");
-    jsonw_int(&w, "created", r->created_s);
-    jsonw_text(&w, "model", r->model);
+    struct jsonw j;
+    struct writing_block b;
+    jsonw_init(&j, out, 0);
+    jsonw_object(&j, NULL);
+    jsonw_text(&j, "id", r->id);
+    jsonw_text(&j, "object", "chat.completion");
+    jsonw_int(&j, "created", r->created_s);
+    jsonw_text(&j, "model", r->model);
     if (r->fingerprint != NULL)
-        jsonw_text(&w, "system_fingerprint", r->fingerprint);
-    jsonw_array(&w, "choices");
-    jsonw_object(&w, NULL);
-    jsonw_int(&w, "index", 0);
-    jsonw_object(&w, "message");
-    jsonw_text(&w, "role", "assistant");
-    jsonw_slice(&w, "content", text);
-    jsonw_end(&w);
-    jsonw_text(&w, "finish_reason", r->finish);
-    jsonw_end(&w);
-    jsonw_end(&w);
-    put_usage_member(&w, &r->usage);
-    jsonw_end(&w);
-}
-
-void openai_chat_put_error(struct buf *out, int status, const char *message, const char *type)
-{
-    struct jsonw w;
-    jsonw_init(&w, out, 0);
-    jsonw_object(&w, NULL);
-    jsonw_object(&w, "error");
-    jsonw_text(&w, "message", message);
-    jsonw_text(&w, "type", type);
-    jsonw_null(&w, "param");
-    jsonw_int(&w, "code", status);
-    jsonw_end(&w);
-    jsonw_end(&w);
+        jsonw_text(&j, "system_fingerprint", r->fingerprint);
+    jsonw_array(&j, "choices");
+    jsonw_object(&j, NULL);
+    jsonw_int(&j, "index", 0);
+    jsonw_object(&j, "message");
+    jsonw_text(&j, "role", "assistant");
+    for (size_t at = 0; writing_next(parts, n, &at, &b);) {
+        if (b.kind == DELTA_TOOL)
+            put_call(&j, r, &b);
+        else
+            jsonw_slice(&j, key_of(b.kind, r), writing_text(&b.text));
+    }
+    if (n == 0)
+        jsonw_text(&j, "content", "");
+    jsonw_end(&j);
+    jsonw_text(&j, "finish_reason", r->finish);
+    jsonw_end(&j);
+    jsonw_end(&j);
+    writing_openai_usage(&j, &r->usage);
+    writing_llama_timings(&j, r);
+    jsonw_end(&j);
 }

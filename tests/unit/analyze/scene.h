@@ -64,6 +64,9 @@ static inline struct request *scene_add(struct audit *a, struct act x)
     r->c1 = x.role > 0 ? r->role_ns : scene_ns(x.first);
     r->c1_packet = x.role > 0 ? frame + 2 : frame + 10;
     r->z = r->t_end = scene_or(x.end, x.last);
+    r->answer_ns = x.events > 0 ? scene_ns(x.first) : -1;
+    r->choice_ns = x.events > 0 ? scene_ns(x.last) : x.role > 0 ? r->role_ns : -1;
+    r->choice_events = (uint32_t)x.events + (x.role > 0);
     r->done_ns = r->z;
     r->z_packet = frame + 9000;
     r->usage = (struct usage){x.prompt > 0 ? x.prompt : -1, x.tokens > 0 ? x.tokens : -1,

@@ -53,6 +53,8 @@ static inline size_t made_request(struct audit *a, struct made m)
         .t0 = EPOCH_NS + m.t0 * MS,
         .t0_end = EPOCH_NS + m.t0 * MS,
         .role_ns = -1,
+        .answer_ns = m.events > 0 ? EPOCH_NS + m.first * MS : -1,
+        .choice_ns = -1,
         .done_ns = -1,
         .n1 = -1,
         .group = -1,
@@ -67,6 +69,8 @@ static inline size_t made_request(struct audit *a, struct made m)
     int64_t end = m.first + (m.events > 0 ? (int64_t)(m.events - 1) * m.step : 0);
     r.h = r.head_end = r.c1 = EPOCH_NS + m.first * MS;
     r.z = r.t_end = EPOCH_NS + end * MS;
+    r.choice_ns = m.events > 0 ? r.z : -1;
+    r.choice_events = (uint32_t)m.events;
     VEC_PUSH(&a->requests, r);
     return a->requests.n - 1;
 }
@@ -83,7 +87,7 @@ static inline void made_figures(struct audit *a, const struct audit_options *o)
 {
     runs_find(a, o);
     metrics_request_all(a, o);
-    metrics_run_all(a);
+    metrics_run_all(a, o);
 }
 
 #endif

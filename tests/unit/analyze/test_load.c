@@ -101,11 +101,18 @@ static void bench_write(struct bench *b)
     assert_int_equal(writer_close(b->w, &b->e), TA_OK);
 }
 
+static int load_one(struct audit *a, const char *path, struct err *e)
+{
+    char *paths[] = {(char *)(uintptr_t)path};
+    size_t used;
+    return load_trace(a, paths, 1, &used, e);
+}
+
 static void bench_load(struct bench *b, struct audit *a)
 {
     bench_write(b);
     struct err e = {0};
-    if (load_trace(a, b->path, &e) != TA_OK)
+    if (load_one(a, b->path, &e) != TA_OK)
         fail_msg("%s", e.msg);
     unlink(b->path);
 }
@@ -695,7 +702,7 @@ static void no_figure_spans_a_step(void **state)
         assert_int_equal(a.traces.v[0].clock_step_ns, cases[i].ms * NS_PER_MS);
         runs_find(&a, &audit_defaults);
         metrics_request_all(&a, &audit_defaults);
-        metrics_run_all(&a);
+        metrics_run_all(&a, &audit_defaults);
         const struct request *last =
             cases[i].own ? request_of_port(&a, 40002, 0) : request_of_port(&a, 40001, 2);
         if (cases[i].held)
@@ -739,9 +746,9 @@ static void unusable_files_leave_nothing_behind(void **state)
     (void)state;
     struct audit a = {0};
     struct err e = {0};
-    assert_int_equal(load_trace(&a, "/nonexistent/x.pcapng.gz", &e), TA_EFORMAT);
+    assert_int_equal(load_one(&a, "/nonexistent/x.pcapng.gz", &e), TA_EFORMAT);
     assert_non_null(strstr(e.msg, "/nonexistent/x.pcapng.gz"));
-    assert_int_equal(load_trace(&a, "/tmp", &e), TA_EFORMAT);
+    assert_int_equal(load_one(&a, "/tmp", &e), TA_EFORMAT);
     assert_int_equal(a.traces.n, 0);
     audit_free(&a);
 }
@@ -759,10 +766,10 @@ static void json_is_the_same_every_time(void **state)
     struct buf text[2];
     for (int i = 0; i < 2; i++) {
         struct audit a = {0};
-        assert_int_equal(load_trace(&a, b.path, &b.e), TA_OK);
+        assert_int_equal(load_one(&a, b.path, &b.e), TA_OK);
         runs_find(&a, &audit_defaults);
         metrics_request_all(&a, &audit_defaults);
-        metrics_run_all(&a);
+        metrics_run_all(&a, &audit_defaults);
         buf_init(&text[i], 1u << 24);
         report_json_write(&a, &text[i]);
         audit_free(&a);

@@ -205,6 +205,7 @@ static void failed_requests_keep_times_and_lose_rates(void **state)
         {OUTCOME_ERROR_EVENT, "the request failed: an error inside the reply"},
         {OUTCOME_CUT_SHORT, "the reply was cut short"},
         {OUTCOME_NO_FINISH, "the reply ended without a finish reason"},
+        {OUTCOME_UNREADABLE, "the reply is compressed, and was overwritten or cannot be read here"},
         {OUTCOME_OPEN, "the trace ended before the reply did"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -116,7 +116,7 @@ static void measure(struct audit *a)
     struct audit_options o = audit_defaults;
     runs_find(a, &o);
     metrics_request_all(a, &o);
-    metrics_run_all(a);
+    metrics_run_all(a, &audit_defaults);
 }
 
 /* 512 tokens after 12.4 s of silence, in a burst of 37 ms; somebody claims 14000 tok/s. */

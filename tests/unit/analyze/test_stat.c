@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/stat.h"
@@ -133,6 +134,49 @@ static void same_values_same_interval(void **state)
     assert_memory_equal(&x, &y, sizeof x);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of the length n: gaps as they come (nearly all the same, some zero), times of any size and sign,
+ * and a few values over and over. */
+static double made(int kind, uint64_t random)
+{
+    static const double few[] = {0,     1e-9, 4.8e-4,    4.800001e-4, 0.25,
+                                 1e300, -1,   -INFINITY, INFINITY};
+    switch (kind) {
+    case 0:
+        return random % 16 == 0 ? (double)(random >> 40) / 1e9 : 480e3 / 1e9;
+    case 1:
+        return ((double)random - 0x1p63) / (double)(1 + (random >> (random % 64)));
+    default:
+        return few[random % (sizeof few / sizeof *few)];
+    }
+}
+
+static void sorts_as_qsort_does(void **state)
+{
+    (void)state;
+    enum { MOST = 70000 };
+    static const size_t sizes[] = {0, 1, 2, 31, 32, 33, 34, 257, 5000, MOST};
+    static double mine[MOST], theirs[MOST];
+    uint64_t random = 1;
+    for (int kind = 0; kind < 3; kind++) {
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            size_t n = sizes[i];
+            for (size_t k = 0; k < n; k++) {
+                random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                mine[k] = theirs[k] = made(kind, random ^ random >> 29);
+            }
+            stat_sort(mine, n);
+            qsort(theirs, n, sizeof *theirs, by_value);
+            assert_memory_equal(mine, theirs, n * sizeof *mine);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +189,7 @@ int main(void)
         cmocka_unit_test(ratio_interval),
         cmocka_unit_test(too_few_give_no_interval),
         cmocka_unit_test(same_values_same_interval),
+        cmocka_unit_test(sorts_as_qsort_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

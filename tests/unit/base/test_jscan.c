@@ -96,6 +96,158 @@ static void every_cut_is_refused_without_over_reading(void **state)
     }
 }
 
+/* Where a string that starts at p[0] ends, byte by byte as RFC 8259, 7 says; 0: nowhere. */
+static size_t string_by_byte(const char *p, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if ((unsigned char)p[i] < 0x20)
+            return 0;
+        if (p[i] == '"')
+            return i + 1;
+        if (p[i] != '\\')
+            continue;
+        if (++i == n)
+            return 0;
+        if (p[i] == 'u') {
+            for (size_t k = 1; k <= 4; k++)
+                if (i + k >= n || strchr("0123456789abcdefABCDEF", p[i + k]) == NULL ||
+                    p[i + k] == '\0')
+                    return 0;
+            i += 4;
+        } else if (p[i] == '\0' || strchr("\"\\/bfnrt", p[i]) == NULL) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Eight bytes are looked at in one go: every byte at every place of strings of every length around
+ * that, behind others of every kind, and no byte behind the text is read (under ASan). */
+static void strings_end_where_they_end(void **state)
+{
+    (void)state;
+    static const char fills[] = "a\x7f\x80\xff!#[]";
+    for (size_t n = 1; n <= 27; n++) {
+        char *text = mem_alloc(n);
+        for (size_t at = 0; at < n; at++) {
+            for (int c = 0; c < 256; c++) {
+                memset(text, fills[(at + n) % (sizeof fills - 1)], n);
+                text[0] = '"';
+                text[n - 1] = '"';
+                text[at] = (char)c;
+                struct jscan s = jscan_over((struct slice){text, n});
+                size_t end = text[0] == '"' ? string_by_byte(text, n) : 0;
+                bool found = jscan_next(&s) == JT_STRING;
+                if (text[0] != '"')
+                    continue;
+                assert_int_equal(found, end != 0);
+                if (found)
+                    assert_int_equal(s.text.n, end - 2);
+                if (found)
+                    assert_int_equal(s.escaped, memchr(text, '\\', end) != NULL);
+            }
+        }
+        free(text);
+    }
+}
+
+static bool same_scanner(const struct jscan *a, const struct jscan *b)
+{
+    return a->p == b->p && a->last == b->last && a->depth == b->depth && a->state == b->state &&
+           a->value == b->value && a->in_object == b->in_object &&
+           (a->last != JT_STRING || a->escaped == b->escaped) &&
+           ((a->last != JT_STRING && a->last != JT_NUMBER) ||
+            (a->text.p == b->text.p && a->text.n == b->text.n));
+}
+
+/* The members of an object in pairs and token by token, into every container or past it. */
+static void pair_as_tokens(struct jscan pairs, unsigned into)
+{
+    struct jscan tokens = pairs;
+    struct slice key, same_key;
+    for (unsigned i = 0;; i++) {
+        bool more = jscan_pair(&pairs, &key);
+        bool also = jscan_member(&tokens, &same_key) && jscan_next(&tokens) != JT_BAD;
+        assert_int_equal(more, also);
+        assert_int_equal(jscan_bad(&pairs), jscan_bad(&tokens));
+        if (!more)
+            break;
+        assert_true(key.p == same_key.p && key.n == same_key.n);
+        assert_true(same_scanner(&pairs, &tokens));
+        if (pairs.last == JT_OBJECT && i % 2 == into)
+            pair_as_tokens(pairs, into);
+        const char *from = pairs.value;
+        struct slice whole = jscan_whole(&pairs);
+        jscan_finish(&tokens);
+        assert_true(whole.p == from && whole.p + whole.n == pairs.p);
+        assert_true(pairs.p == tokens.p && pairs.state == tokens.state);
+    }
+    assert_true(jscan_bad(&pairs) || pairs.p == tokens.p);
+}
+
+static void pairs_are_a_member_and_a_token(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"id\":\"chatcmpl\",\"n\":-12.5e3,\"c\":[{\"index\":0,\"d\":{\"x\":\" "
+        "a\\n\"}}],\"z\":null}",
+        " { \"a\" : true , \"b\\u0041\" :{ } ,\"\":[ ],\"o\":{\"p\":{\"q\":false}}} ",
+    };
+    static const char others[] = "\"\\{}[]:, 0x\x1f";
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t whole = strlen(texts[i]);
+        for (size_t n = 1; n <= whole; n++) {
+            for (size_t k = 0; k < sizeof others; k++) {
+                char *text = mem_dup(texts[i], n);
+                if (k < sizeof others - 1) /* else only cut */
+                    text[n - 1] = others[k];
+                struct jscan s = jscan_over((struct slice){text, n});
+                if (jscan_next(&s) == JT_OBJECT) {
+                    pair_as_tokens(s, 0);
+                    pair_as_tokens(s, 1);
+                }
+                free(text);
+                text = mem_dup(texts[i], whole); /* and the same byte with the rest behind it */
+                if (k < sizeof others - 1)
+                    text[n - 1] = others[k];
+                s = jscan_over((struct slice){text, whole});
+                if (jscan_next(&s) == JT_OBJECT) {
+                    pair_as_tokens(s, 0);
+                    pair_as_tokens(s, 1);
+                }
+                free(text);
+            }
+        }
+    }
+}
+
+static void whole_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool fits;
+        int64_t value;
+    } cases[] = {{"0", true, 0},
+                 {"-0", true, 0},
+                 {"9223372036854775807", true, INT64_MAX},
+                 {"9223372036854775808", false, 0},
+                 {"-9223372036854775808", true, INT64_MIN},
+                 {"-9223372036854775809", false, 0},
+                 {"92233720368547758070", false, 0},
+                 {"18446744073709551616", false, 0},
+                 {"123456789012345678901234567890", false, 0},
+                 {"1.0", false, 0},
+                 {"1e2", false, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct jscan s = jscan_over(slice_of(cases[i].text));
+        int64_t v = 7;
+        assert_int_equal(jscan_next(&s), JT_NUMBER);
+        assert_int_equal(jscan_int(&s, &v), cases[i].fits);
+        assert_true(v == (cases[i].fits ? cases[i].value : 7));
+    }
+}
+
 static void deep_nesting_is_refused(void **state)
 {
     (void)state;
@@ -174,6 +326,9 @@ int main(void)
         cmocka_unit_test(accepts_and_refuses),
         cmocka_unit_test(walks_members),
         cmocka_unit_test(every_cut_is_refused_without_over_reading),
+        cmocka_unit_test(strings_end_where_they_end),
+        cmocka_unit_test(pairs_are_a_member_and_a_token),
+        cmocka_unit_test(whole_numbers),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(agrees_with_json_test_suite),
     };

@@ -1,71 +1,16 @@
 /* OpenAI chat: what each odd sender's chunk says, requests of any size, and replies that read back
  * as written. */
-#include <inttypes.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/dialects/deltas.h"
 #include "traces/base/json.h"
 #include "traces/base/jsonw.h"
-#include "traces/dialects/dialect.h"
 
 static const struct dialect *const d = &dialect_openai_chat;
-
-/* --- deltas as text: "T0:Hello U:12/3/-1/-1" ---------------------------------------------- */
-
-static const char letters[] = {
-    [DELTA_ROLE] = 'R',    [DELTA_TEXT] = 'T',  [DELTA_REASONING] = 'H', [DELTA_TOOL] = 'C',
-    [DELTA_REFUSAL] = 'N', [DELTA_USAGE] = 'U', [DELTA_TIMINGS] = 'M',   [DELTA_FINISH] = 'F',
-    [DELTA_ERROR] = 'E',   [DELTA_PING] = 'P',  [DELTA_EMPTY] = '0',     [DELTA_DONE] = 'D',
-};
-
-static int log_delta(void *ctx, const struct delta *x)
-{
-    struct buf *log = ctx;
-    buf_printf(log, "%s%c", log->n > 0 ? " " : "", letters[x->kind]);
-    if (x->kind == DELTA_USAGE) {
-        buf_printf(log, ":%" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64, x->usage.prompt,
-                   x->usage.completion, x->usage.cached, x->usage.reasoning);
-    } else if (x->kind == DELTA_TIMINGS) {
-        buf_printf(log, ":%g/%g/%g/%g/%g", x->timings.prompt_n, x->timings.prompt_ms,
-                   x->timings.predicted_n, x->timings.predicted_ms,
-                   x->timings.predicted_per_second);
-    } else if (x->text.n > 0) {
-        buf_printf(log, "%" PRIu32 ":", x->choice);
-        assert_int_equal(buf_add(log, x->text.p, x->text.n), TA_OK);
-    }
-    return TA_OK;
-}
-
-/* The data in a block of its own size, so that a read past its end is seen. */
-static void read_as(const char *type, struct slice text, bool document, struct buf *log)
-{
-    char *own = malloc(text.n + 1);
-    assert_non_null(own);
-    own = realloc(own, text.n > 0 ? text.n : 1);
-    memcpy(own, text.p, text.n);
-    struct slice data = {own, text.n};
-    struct buf scratch;
-    buf_init(&scratch, 1 << 20);
-    buf_clear(log);
-    struct delta_sink out = {log, log_delta};
-    struct event ev = {.kind = EVENT_DATA, .type = slice_of(type), .data = data};
-    int rc = document ? d->document(data, &scratch, out) : d->event(&ev, &scratch, out);
-    assert_int_equal(rc, TA_OK);
-    buf_done(&scratch);
-    free(own);
-}
 
 static void expect(const char *type, const char *data, bool document, const char *expected)
 {
     struct buf log;
     buf_init(&log, 1 << 20);
-    read_as(type, slice_of(data), document, &log);
+    read_as(d, document ? NULL : type, slice_of(data), &log);
     if (strcmp(buf_text(&log), expected) != 0)
         fail_msg("%s\n  gave      %s\n  expected  %s", data, buf_text(&log), expected);
     buf_done(&log);
@@ -242,7 +187,7 @@ static void test_every_prefix(void **state)
         if (whole[0] != '{' || strcmp(chunks[i].expected, "E0:not JSON") == 0)
             continue;
         for (size_t cut = 0; cut < n; cut++) {
-            read_as("message", (struct slice){whole, cut}, false, &log);
+            read_as(d, "message", (struct slice){whole, cut}, &log);
             assert_string_equal(buf_text(&log), "E0:not JSON");
         }
     }
@@ -266,7 +211,7 @@ static void test_damage(void **state)
             text[(seed >> 8) % n] = "{}[]\",:\\x0\x80"
                                     "e"[(seed >> 24) % 12];
         }
-        read_as("message", (struct slice){text, n}, false, &log);
+        read_as(d, "message", (struct slice){text, n}, &log);
         assert_true(log.n > 0);
     }
     buf_done(&log);
@@ -445,7 +390,7 @@ static void expect_written(struct buf *out, const char *expected)
     }
     struct buf log;
     buf_init(&log, 1 << 16);
-    read_as("message", data, false, &log);
+    read_as(d, "message", data, &log);
     assert_string_equal(buf_text(&log), expected);
     buf_done(&log);
     buf_clear(out);
@@ -455,21 +400,46 @@ static void test_written_chunks(void **state)
 {
     (void)state;
     struct buf out;
+    struct dialect_writing w;
     buf_init(&out, 1 << 16);
-    d->put_role(&out, &reply);
+    d->put_begin(&out, &reply, &w);
     expect_written(&out, "R");
-    d->put_text(&out, &reply, slice_of(" a\n\"\\\x01\xC3\xA9"));
+    d->put_piece(&out, &reply, &w,
+                 (struct dialect_part){DELTA_TEXT, slice_of(" a\n\"\\\x01\xC3\xA9")});
     expect_written(&out, "T0: a\n\"\\\x01\xC3\xA9");
-    d->put_finish(&out, &reply);
+    d->put_finish(&out, &reply, &w);
     expect_written(&out, "F0:length");
-    d->put_usage(&out, &reply);
+    d->put_usage(&out, &reply, &w);
     expect_written(&out, "U:7/3/-1/-1");
     struct dialect_reply cached = reply;
     cached.usage = (struct usage){7, 3, 2, 1};
-    d->put_usage(&out, &cached);
+    d->put_usage(&out, &cached, &w);
     expect_written(&out, "U:7/3/2/1");
-    d->put_done(&out);
+    d->put_done(&out, &reply, &w);
     expect_written(&out, "D");
+    dialect_writing_done(&w);
+    buf_done(&out);
+}
+
+/* How servers of this dialect differ. */
+static void test_written_manners(void **state)
+{
+    (void)state;
+    struct buf out;
+    struct dialect_writing w;
+    struct dialect_reply r = reply;
+    buf_init(&out, 1 << 16);
+    r.usage_with_finish = r.role_in_every = true;
+    r.reasoning = "reasoning";
+    r.timings = (struct server_timings){7, 14, 3, 50, 60};
+    d->put_begin(&out, &r, &w);
+    assert_int_equal(out.n, 0);
+    d->put_piece(&out, &r, &w, (struct dialect_part){DELTA_REASONING, slice_of("hm")});
+    assert_non_null(strstr(buf_text(&out), "\"role\":\"assistant\",\"reasoning\":\"hm\""));
+    expect_written(&out, "H0:hm");
+    d->put_finish(&out, &r, &w);
+    expect_written(&out, "F0:length U:7/3/-1/-1 M:7/14/3/50/60");
+    dialect_writing_done(&w);
     buf_done(&out);
 }
 
@@ -477,8 +447,9 @@ static void test_written_documents(void **state)
 {
     (void)state;
     struct buf out;
+    struct dialect_part part = {DELTA_TEXT, slice_of("Hi there")};
     buf_init(&out, 1 << 16);
-    d->put_document(&out, &reply, slice_of("Hi there"));
+    d->put_document(&out, &reply, &part, 1);
     expect("", buf_text(&out), true, "T0:Hi there F0:length U:7/3/-1/-1");
     buf_clear(&out);
     d->put_error(&out, 404, "no \"such\" path", "not_found_error");
@@ -495,12 +466,19 @@ static void test_written_documents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chunks),         cmocka_unit_test(test_event_types),
-        cmocka_unit_test(test_documents),      cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_damage),         cmocka_unit_test(test_sink_stops),
-        cmocka_unit_test(test_request),        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_large_request),  cmocka_unit_test(test_claims),
-        cmocka_unit_test(test_written_chunks), cmocka_unit_test(test_written_documents),
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_event_types),
+        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_every_prefix),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sink_stops),
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_large_request),
+        cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_written_chunks),
+        cmocka_unit_test(test_written_manners),
+        cmocka_unit_test(test_written_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

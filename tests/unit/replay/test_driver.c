@@ -384,16 +384,17 @@ static struct plan_request *add(struct fixture *f, const char *path, struct plan
     return &f->plan.requests.v[f->plan.requests.n - 1];
 }
 
-static const struct plan_request now = {.group = -1, .after = -1, .t_ns = 0};
+static const struct plan_request now = {.group = -1, .after = -1, .t_ns = 0, .conn = -1};
 
 static struct plan_request behind(int64_t after)
 {
-    return (struct plan_request){.group = -1, .after = after, .t_ns = -1};
+    return (struct plan_request){.group = -1, .after = after, .t_ns = -1, .conn = -1};
 }
 
 static struct plan_request member(int64_t group, int64_t after)
 {
-    return (struct plan_request){.group = group, .after = after, .t_ns = after < 0 ? 0 : -1};
+    return (struct plan_request){
+        .group = group, .after = after, .t_ns = after < 0 ? 0 : -1, .conn = -1};
 }
 
 static void begin(struct fixture *f, unsigned together)
@@ -829,6 +830,162 @@ static void a_failed_member_holds_nobody_up(void **state)
     end(&f);
 }
 
+static struct plan_request on_conn(int64_t conn, int64_t after)
+{
+    struct plan_request r = after < 0 ? now : behind(after);
+    r.conn = conn;
+    return r;
+}
+
+/* Requests of one planned connection share one, in their order, and with nobody else. */
+static void planned_connections(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 1);
+    add(&f, "/events", on_conn(0, -1));
+    add(&f, "/events", on_conn(3, -1));
+    add(&f, "/length", on_conn(0, 0));
+    add(&f, "/length", behind(1));
+    add(&f, "/events", on_conn(3, 1));
+    add(&f, "/events", on_conn(0, 2));
+    run_all(&f);
+    assert_int_equal(f.report.log.good, 6);
+    assert_int_equal(f.report.planned, 2);
+    assert_int_equal(f.report.moved + f.report.reopened, 0);
+    static const struct {
+        size_t i, like, nth;
+    } want[] = {{0, 0, 0}, {2, 0, 1}, {5, 0, 2}, {1, 1, 0}, {4, 1, 1}};
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        assert_int_equal(entry(&f, want[k].i)->local_port, entry(&f, want[k].like)->local_port);
+        assert_int_equal(entry(&f, want[k].i)->nth, want[k].nth);
+        assert_int_equal(entry(&f, want[k].i)->conn_planned, f.plan.requests.v[want[k].i].conn);
+    }
+    assert_int_not_equal(entry(&f, 0)->local_port, entry(&f, 1)->local_port);
+    assert_int_not_equal(entry(&f, 3)->local_port, entry(&f, 0)->local_port);
+    assert_int_not_equal(entry(&f, 3)->local_port, entry(&f, 1)->local_port);
+    assert_string_equal(entry(&f, 0)->body_sha256, f.plan.requests.v[0].body_sha256);
+    assert_same_bytes(f.trace, f.server);
+    end(&f);
+}
+
+/* The first is answered only once the second has come: it can't have the first one's connection,
+ * and the third finds the second's free. */
+static void a_busy_connection_holds_nobody_up(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 2);
+    add(&f, "/together", on_conn(0, -1));
+    struct plan_request second = on_conn(0, -1);
+    second.t_ns = 60 * NS_PER_MS;
+    add(&f, "/together", second);
+    add(&f, "/length", on_conn(0, 1));
+    run_all(&f);
+    assert_int_equal(f.report.log.good, 3);
+    assert_int_equal(f.report.moved, 1);
+    assert_int_not_equal(entry(&f, 0)->local_port, entry(&f, 1)->local_port);
+    assert_int_equal(entry(&f, 2)->local_port, entry(&f, 1)->local_port);
+    assert_same_bytes(f.trace, f.server);
+    end(&f);
+}
+
+static void a_closed_connection_is_made_anew(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 1);
+    add(&f, "/close", on_conn(7, -1));
+    add(&f, "/length", on_conn(7, 0));
+    add(&f, "/length", on_conn(7, 1));
+    run_all(&f);
+    assert_int_equal(f.report.log.good, 3);
+    assert_int_equal(f.report.reopened, 1);
+    assert_int_equal(f.report.moved, 0);
+    assert_int_not_equal(entry(&f, 0)->local_port, entry(&f, 1)->local_port);
+    assert_int_equal(entry(&f, 2)->local_port, entry(&f, 1)->local_port);
+    end(&f);
+}
+
+/* Three are answered when three have come: fewer in flight would hang, and more would overlap. */
+static void at_most_so_many_in_flight(void **state)
+{
+    (void)state;
+    enum { N = 12, LIMIT = 3 };
+    struct fixture f;
+    begin(&f, LIMIT);
+    f.plan.concurrency = LIMIT;
+    struct plan_request anytime = now;
+    anytime.t_ns = -1;
+    for (int i = 0; i < N; i++)
+        add(&f, "/together", anytime);
+    run_all(&f);
+    assert_int_equal(f.report.log.good, N);
+    assert_int_equal(f.report.log.send_error_ns.n, 0);
+    for (size_t i = 0; i < N; i++) {
+        int at_once = 0;
+        for (size_t k = 0; k < N; k++)
+            at_once += entry(&f, k)->sent_ns <= entry(&f, i)->sent_ns &&
+                       entry(&f, k)->end_ns > entry(&f, i)->sent_ns;
+        assert_in_range(at_once, 1, LIMIT);
+        assert_true(i < LIMIT || entry(&f, i)->sent_ns >= entry(&f, i - LIMIT)->sent_ns);
+    }
+    end(&f);
+}
+
+static void a_round_waits_for_the_one_before(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 1);
+    for (int64_t round = 0; round < 3; round++) {
+        struct plan_request r = now;
+        r.round = round;
+        add(&f, "/events", r);
+        r.t_ns = 30 * NS_PER_MS;
+        add(&f, "/events", r);
+        r.t_ns = -1;
+        r.after = round * 3;
+        add(&f, "/events", r);
+    }
+    run_all(&f);
+    assert_int_equal(f.report.log.good, 9);
+    for (size_t i = 3; i < 9; i++) {
+        for (size_t k = 0; k < i / 3 * 3; k++)
+            assert_true(entry(&f, i)->sent_ns >= entry(&f, k)->end_ns);
+    }
+    for (size_t i = 0; i < 9; i += 3) {
+        int64_t apart = entry(&f, i + 1)->due_ns - entry(&f, i)->due_ns - 30 * NS_PER_MS;
+        assert_in_range(apart + NS_PER_MS, 0, 2 * NS_PER_MS);
+    }
+    end(&f);
+}
+
+/* What is under way when the time is over ends in order; what is not, is never sent. */
+static void nothing_starts_after_the_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, 1);
+    f.plan.duration_ns = 150 * NS_PER_MS;
+    add(&f, "/events", now);
+    for (int i = 0; i < 2; i++) {
+        struct plan_request late = now;
+        late.t_ns = (i == 0 ? 151 : 3600000) * INT64_C(1000000);
+        add(&f, "/events", late);
+    }
+    add(&f, "/events", behind(2));
+    struct plan_request next_round = now;
+    next_round.round = 1;
+    add(&f, "/events", next_round);
+    run_all(&f);
+    assert_true(f.report.out_of_time && !f.report.ended_by_signal);
+    assert_int_equal(f.report.log.good, 1);
+    assert_int_equal(f.report.unsent, 4);
+    assert_int_equal(f.trace->n_entries, 1);
+    end(&f);
+}
+
 struct url_case {
     const char *url;
     int rc;
@@ -840,7 +997,7 @@ static const struct url_case url_cases[] = {
     {"http://127.0.0.1:8000", TA_OK, "127.0.0.1", "127.0.0.1:8000", 8000},
     {"HTTP://localhost/", TA_OK, "localhost", "localhost", 80},
     {"http://[::1]:65535", TA_OK, "::1", "[::1]:65535", 65535},
-    {"https://localhost", TA_EUSAGE, "", "", 0},
+    {"https://localhost", TA_OK, "localhost", "localhost", 443},
     {"localhost:8000", TA_EUSAGE, "", "", 0},
     {"ftp://localhost", TA_EUSAGE, "", "", 0},
     {"http://", TA_EUSAGE, "", "", 0},
@@ -921,6 +1078,12 @@ int main(void)
         cmocka_unit_test(the_ledger_goes_to_a_recorder_too),
         cmocka_unit_test(a_full_disk_stops_the_run),
         cmocka_unit_test(a_failed_member_holds_nobody_up),
+        cmocka_unit_test(planned_connections),
+        cmocka_unit_test(a_busy_connection_holds_nobody_up),
+        cmocka_unit_test(a_closed_connection_is_made_anew),
+        cmocka_unit_test(at_most_so_many_in_flight),
+        cmocka_unit_test(a_round_waits_for_the_one_before),
+        cmocka_unit_test(nothing_starts_after_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,8 @@
 #include "replay/profile.h"
 
 static const char whole[] =
-    "{\"name\":\"n\",\"about\":\"a\",\"model\":\"m\",\"dialect\":\"openai-chat\",\"prefill_tps\":"
+    "{\"name\":\"n\",\"about\":\"a\",\"model\":\"m\",\"dialects\":[\"openai-chat\"],\"prefill_"
+    "tps\":"
     "1000,"
     "\"decode_tps\":50.5,\"batching\":{\"kind\":\"continuous\"},\"delivery\":{\"kind\":\"stream\"},"
     "\"role_event\":\"at-once\",\"usage\":\"always\"}";
@@ -51,14 +52,18 @@ static void test_defaults(void **state)
     assert_int_equal(read_text(whole, &p, &e), TA_OK);
     assert_string_equal(p.name, "n");
     assert_string_equal(p.model, "m");
-    assert_ptr_equal(p.dialect, &dialect_openai_chat);
+    assert_ptr_equal(p.dialects[0], &dialect_openai_chat);
+    assert_null(p.dialects[1]);
     assert_true(p.decode_tps == 50.5 && p.prefill_tps == 1000);
     assert_int_equal(p.batching, BATCHING_CONTINUOUS);
     assert_int_equal(p.max_batch, 256);
     assert_int_equal(p.delivery, DELIVERY_STREAM);
     assert_int_equal(p.role_event, ROLE_AT_ONCE);
     assert_int_equal(p.usage, USAGE_ALWAYS);
-    assert_int_equal(p.heartbeat_ns, 0);
+    assert_int_equal(p.keepalive_ns, 0);
+    assert_null(p.keepalive);
+    assert_int_equal(p.leftover_mb, 0);
+    assert_false(p.blocks || p.timings || p.says_stop || p.role_in_every || p.blank_document);
     assert_int_equal(p.context_limit, 0);
     profile_done(&p);
 }
@@ -68,23 +73,90 @@ static void test_all_fields(void **state)
     (void)state;
     struct profile p;
     struct err e;
-    assert_int_equal(
-        read_text("{\"name\":\"n-1\",\"about\":\"a\",\"model\":\"m\",\"dialect\":\"openai-chat\","
-                  "\"prefill_tps\":1,"
-                  "\"decode_tps\":1,\"batching\":{\"kind\":\"serial\"},\"delivery\":{\"kind\":"
-                  "\"collect-then-replay\",\"event_cost_us\":71.5},\"role_event\":\"with-first\","
-                  "\"usage\":\"asked\","
-                  "\"heartbeat_s\":0.25,\"context_limit\":32768,\"jitter\":0.1}",
-                  &p, &e),
-        TA_OK);
+    int rc = read_text(
+        "{\"name\":\"n-1\",\"about\":\"a\",\"model\":\"m\",\"dialects\":[\"openai-chat\","
+        "\"ollama-generate\"],\"prefill_tps\":1,\"prefill_quadratic_ns\":632.4,\"decode_tps\":790,"
+        "\"batching\":{\"kind\":\"serial\",\"slowdown\":-0.25,\"workers\":2},"
+        "\"stalls\":{\"every_s\":20,\"for_s\":0.5,\"tps\":3.5},"
+        "\"delivery\":{\"kind\":\"collect-then-replay\",\"event_cost_us\":71.5,"
+        "\"tokens_per_event\":4},\"head\":\"at-once\",\"role_event\":\"none\","
+        "\"role_in_every\":true,\"usage\":\"with-finish-and-asked\",\"says_stop\":true,"
+        "\"timings\":true,\"thinking\":{\"tokens\":3,\"member\":\"reasoning\"},"
+        "\"http\":{\"framing\":\"http-1.0\",\"fields\":[\"X-A: b\",\"X-C: d\"],"
+        "\"blank_document\":true},"
+        "\"keepalive\":{\"line\":\": k\",\"every_s\":0.25,\"start\":\"second\"},"
+        "\"context\":{\"limit\":32768,\"error\":\"{prompt} > {limit}\",\"error_type\":\"t\"},"
+        "\"errors\":\"detail\",\"leftover\":{\"mb\":64},\"jitter\":0.1}",
+        &p, &e);
+    if (rc != TA_OK)
+        fail_msg("%s", e.msg);
+    assert_ptr_equal(p.dialects[1], &dialect_ollama_generate);
+    assert_null(p.dialects[2]);
+    assert_true(p.prefill_quadratic_ns == 632.4 && p.slowdown == -0.25 && p.stall_tps == 3.5);
     assert_int_equal(p.max_batch, 1);
+    assert_int_equal(p.workers, 2);
+    assert_int_equal(p.stall_every_ns, INT64_C(20000000000));
+    assert_int_equal(p.stall_for_ns, 500000000);
+    assert_int_equal(p.delivery, DELIVERY_COLLECT);
     assert_int_equal(p.event_cost_ns, 71500);
-    assert_int_equal(p.role_event, ROLE_WITH_FIRST);
-    assert_int_equal(p.usage, USAGE_ASKED);
-    assert_int_equal(p.heartbeat_ns, 250000000);
+    assert_int_equal(p.tokens_per_event, 4);
+    assert_int_equal(p.head, HEAD_AT_ONCE);
+    assert_int_equal(p.role_event, ROLE_IN_EVERY);
+    assert_int_equal(p.usage, USAGE_WITH_FINISH_AND_ASKED);
+    assert_true(p.role_in_every && p.says_stop && p.timings && p.blank_document);
+    assert_int_equal(p.thinking_tokens, 3);
+    assert_string_equal(p.thinking, "reasoning");
+    assert_int_equal(p.framing, FRAMING_HTTP_1_0);
+    assert_string_equal(p.fields, "X-A: b\r\nX-C: d\r\n");
+    assert_string_equal(p.keepalive, ": k");
+    assert_int_equal(p.keepalive_ns, 250000000);
+    assert_int_equal(p.keepalive_start, KEEPALIVE_SECOND);
     assert_int_equal(p.context_limit, 32768);
+    assert_string_equal(p.context_error, "{prompt} > {limit}");
+    assert_string_equal(p.context_error_type, "t");
+    assert_int_equal(p.error_shape, ERROR_DETAIL);
+    assert_int_equal(p.leftover_mb, 64);
+    assert_int_equal(p.leftover_for_ns, INT64_C(60000000000)); /* if it does not say */
     assert_true(p.jitter == 0.1);
     profile_done(&p);
+}
+
+/* A member more at the root. */
+static void expect_fault_with(const char *member, const char *said)
+{
+    char more[512];
+    snprintf(more, sizeof more, "\"name\":\"n\",%s", member);
+    expect_fault("\"name\":\"n\"", more, said);
+}
+
+/* Texts that would be bytes on the wire, and fields that contradict one another. */
+static void test_contradictions(void **state)
+{
+    (void)state;
+    expect_fault("[\"openai-chat\"]", "[]",
+                 "dialects: expected a list of 1 to 15 of openai-chat, ");
+    expect_fault("[\"openai-chat\"]", "[\"openai-chat\",\"cobol\"]", "dialects: expected a list");
+    expect_fault("[\"openai-chat\"]", "\"openai-chat\"", "dialects: expected a list");
+    expect_fault_with("\"http\":{\"fields\":[\"X: a\\r\\nY: b\"]}", "fields: expected a list");
+    expect_fault_with("\"http\":{\"fields\":[\"X\"]}", "fields: expected a list");
+    expect_fault_with("\"http\":{\"fields\":[\"content-LENGTH: 1\"]}", "fields: expected a list");
+    expect_fault_with("\"http\":{\"fields\":\"X: a\"}", "fields: expected a list");
+    expect_fault_with("\"keepalive\":{\"line\":\"ping\"}", "keepalive: line: expected a comment");
+    expect_fault_with("\"keepalive\":{\"line\":\":\\n\"}", "line: expected a text of one line");
+    expect_fault_with("\"keepalive\":{}", "no field \"line\" in keepalive");
+    expect_fault_with("\"stalls\":{\"every_s\":1,\"for_s\":1,\"tps\":51}", "at most decode_tps");
+    expect_fault_with("\"stalls\":{\"every_s\":1,\"for_s\":1}", "no field \"tps\" in stalls");
+    expect_fault_with("\"head\":\"admitted\"", "head: \"admitted\"");
+    expect_fault_with("\"head\":\"never\"",
+                      "head: expected \"with-role\", \"at-once\" or \"admitted\"");
+    expect_fault_with("\"timings\":1", "timings: expected true or false");
+    expect_fault_with("\"leftover\":{\"mb\":0}", "mb: expected a whole number from 1");
+    expect_fault("\"stream\"", "\"pairs\",\"tokens_per_event\":2", "tokens_per_event");
+    expect_fault("\"continuous\"}", "\"continuous\",\"slowdown\":-1}", "slowdown: expected");
+    expect_fault("\"continuous\"}", "\"continuous\",\"workers\":65}", "workers: expected");
+    expect_fault("\"continuous\"},\"delivery\":{\"kind\":\"stream\"",
+                 "\"continuous\",\"workers\":2},\"delivery\":{\"kind\":\"pairs\",\"blocks\":true",
+                 "delivery: blocks");
 }
 
 static void test_faults(void **state)
@@ -100,7 +172,7 @@ static void test_faults(void **state)
     expect_fault("{\"kind\":\"continuous\"}", "{\"kind\":\"serial\",\"max\":2}", "batching");
     expect_fault("{\"kind\":\"continuous\"}", "{\"kind\":\"continuous\",\"max\":1.5}",
                  "whole number");
-    expect_fault("\"stream\"", "\"burst\"", "\"stream\" or \"collect-then-replay\"");
+    expect_fault("\"stream\"", "\"burst\"", "expected \"stream\", \"collect-then-replay\", ");
     expect_fault("{\"kind\":\"stream\"}", "{\"kind\":\"stream\",\"event_cost_us\":71}",
                  "event_cost_us");
     expect_fault("50.5", "0", "decode_tps: expected a number");
@@ -108,8 +180,8 @@ static void test_faults(void **state)
     expect_fault("\"n\"", "\"a\\r\\nb\"", "name: expected a text of one line");
     expect_fault("\"n\"", "\"a b\"", "name: expected at most 64 letters");
     expect_fault("\"m\"", "7", "model: expected a text");
-    expect_fault("\"openai-chat\"", "\"ollama\"", "dialect: expected \"openai-chat\"");
-    expect_fault("always", "never", "usage: expected \"asked\" or \"always\"");
+    expect_fault("\"openai-chat\"", "7", "dialects: expected a list");
+    expect_fault("always", "sometimes", "usage: expected \"asked\", \"always\", ");
 }
 
 static void test_not_a_profile(void **state)
@@ -132,7 +204,18 @@ static void test_not_a_profile(void **state)
 static void test_shipped(void **state)
 {
     (void)state;
-    static const char *const names[] = {"ideal", "collect-then-replay"};
+    static const char *const names[] = {"ideal",
+                                        "superlinear-batching",
+                                        "degrading-batching",
+                                        "collect-then-replay",
+                                        "not-streamed",
+                                        "context-32768",
+                                        "cyclic-stalls",
+                                        "quadratic-prefill",
+                                        "leftover",
+                                        "one-write",
+                                        "pairs",
+                                        "one-piece"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char file[256];
         struct profile p;
@@ -150,7 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_all_fields),
         cmocka_unit_test(test_faults),   cmocka_unit_test(test_not_a_profile),
-        cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_shipped),  cmocka_unit_test(test_contradictions),
     };
     int fd = mkstemps(path, 5);
     if (fd < 0)

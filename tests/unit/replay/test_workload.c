@@ -329,6 +329,68 @@ static const struct bad_case bad_cases[] = {
      "the most"},
 };
 
+/* A kilobyte of text, often enough, would be terabytes: said before any of it is made. */
+static void long_text_is_bounded(void **state)
+{
+    (void)state;
+    enum { TEXT = 100000 };
+    char *text = mem_alloc(TEXT + 1);
+    memset(text, 'a', TEXT);
+    text[TEXT] = '\0';
+    char *spec = mem_printf("{\"workload\":\"w\",\"repeats\":2000,\"concurrency\":100,"
+                            "\"prompts\":[{\"name\":\"p\",\"text\":\"%s\"}]}",
+                            text);
+    struct err e;
+    struct plan p = {0};
+    struct json *v = json_parse(spec, strlen(spec), &e);
+    assert_int_equal(workload_expand(&p, v, &plain, "spec", &e), TA_ELIMIT);
+    assert_non_null(strstr(e.msg, "2e+10 bytes in all, 1.72e+10 is the most"));
+    assert_int_equal(p.requests.n, 0);
+    plan_free(&p);
+    json_free(v);
+    free(spec);
+    free(text);
+}
+
+/* Bodies beyond LIMIT_PLAN_BODY_BYTES lie in a file, and are the same there. */
+static void many_bodies_are_spooled(void **state)
+{
+    (void)state;
+    enum { TEXT = 4 << 20 };
+    char *text = mem_alloc(TEXT + 1);
+    memset(text, 'a', TEXT);
+    text[TEXT] = '\0';
+    char *spec = mem_printf("{\"workload\":\"w\",\"repeats\":17,\"salt\":\"none\",\"prompts\":"
+                            "[{\"name\":\"p\",\"text\":\"%s\"}]}",
+                            text);
+    struct plan p = expand(spec, &plain);
+    const struct plan_request *first = &p.requests.v[0], *last = &p.requests.v[16];
+    assert_non_null(p.bodies);
+    assert_true(p.body_bytes <= LIMIT_PLAN_BODY_BYTES);
+    assert_true(spool_bytes(p.bodies) > 0);
+    assert_int_equal(first->body.n, last->body.n);
+    assert_memory_equal(first->body.p, last->body.p, last->body.n);
+    assert_string_equal(first->body_sha256, last->body_sha256);
+    plan_free(&p);
+    free(spec);
+    free(text);
+}
+
+static void lengths_asked_for_are_stated(void **state)
+{
+    (void)state;
+    struct workload_options o = plain;
+    o.scale = 0.5;
+    struct plan p = expand("{\"workload\":\"w\",\"prompts\":[{\"name\":\"p\",\"prompt_tokens\":100,"
+                           "\"max_tokens\":7},{\"name\":\"q\",\"text\":\"two words\"}]}",
+                           &o);
+    assert_int_equal(p.requests.v[0].expect_prompt_tokens, 50);
+    assert_int_equal(p.requests.v[0].expect_completion_tokens, 7);
+    assert_int_equal(p.requests.v[1].expect_prompt_tokens, 0);
+    assert_int_equal(p.requests.v[1].expect_completion_tokens, 0);
+    plan_free(&p);
+}
+
 static void bad_specs_are_named(void **state)
 {
     (void)state;
@@ -402,6 +464,9 @@ int main(void)
         cmocka_unit_test(concurrency_without_barrier),
         cmocka_unit_test(rates),
         cmocka_unit_test(bodies_by_path_and_extra),
+        cmocka_unit_test(long_text_is_bounded),
+        cmocka_unit_test(many_bodies_are_spooled),
+        cmocka_unit_test(lengths_asked_for_are_stated),
         cmocka_unit_test(bad_specs_are_named),
         cmocka_unit_test(documented_examples),
     };

@@ -63,7 +63,11 @@ static const struct ledger_entry full = {"run_single",
                                          54321,
                                          7,
                                          200,
-                                         "complete"};
+                                         "complete",
+                                         "e3b0c442",
+                                         3,
+                                         true,
+                                         {4, 0, 17, 200, 11, 12}};
 
 static void ledger_text(struct buf *b, const struct ledger_entry *entry)
 {
@@ -83,6 +87,13 @@ static void assert_same_entry(const struct ledger_entry *a, const struct ledger_
     const int64_t of_b[] = {b->repeat,   b->warmup, b->group,      b->due_ns, b->sent_ns,
                             b->first_ns, b->end_ns, b->local_port, b->nth,    b->status};
     assert_memory_equal(of_a, of_b, sizeof of_a);
+    assert_int_equal(a->conn_planned, b->conn_planned);
+    assert_int_equal(a->body_sha256 == NULL, b->body_sha256 == NULL);
+    if (a->body_sha256 != NULL)
+        assert_string_equal(a->body_sha256, b->body_sha256);
+    assert_int_equal(a->has_recorded, b->has_recorded);
+    if (a->has_recorded)
+        assert_memory_equal(&a->recorded, &b->recorded, sizeof a->recorded);
 }
 
 static void ledger_round_trip(void **state)
@@ -91,16 +102,23 @@ static void ledger_round_trip(void **state)
     struct buf b;
     buf_init(&b, 4096);
     /* Each field that may be absent, absent and present. */
-    for (unsigned mask = 0; mask < 128; mask++) {
+    for (unsigned mask = 0; mask < 4096; mask++) {
         struct arena a = {0};
         struct ledger_entry in = full, out;
-        int64_t *const optional[] = {&in.warmup,   &in.group,  &in.due_ns, &in.sent_ns,
-                                     &in.first_ns, &in.end_ns, &in.status};
-        const int64_t absent[] = {0, -1, -1, -1, -1, -1, 0};
-        for (unsigned i = 0; i < 7; i++) {
+        int64_t *const optional[] = {&in.warmup,          &in.group,
+                                     &in.due_ns,          &in.sent_ns,
+                                     &in.first_ns,        &in.end_ns,
+                                     &in.status,          &in.conn_planned,
+                                     &in.recorded.end_ns, &in.recorded.output_units};
+        const int64_t absent[] = {0, -1, -1, -1, -1, -1, 0, -1, -1, -1};
+        for (unsigned i = 0; i < 10; i++) {
             if (mask & 1u << i)
                 *optional[i] = absent[i];
         }
+        if (mask & 1u << 10)
+            in.has_recorded = false;
+        if (mask & 1u << 11)
+            in.body_sha256 = NULL;
         ledger_text(&b, &in);
         struct json *v = json_parse((const char *)b.p, b.n, NULL);
         assert_true(ledger_read(v, &a, &out));
@@ -128,6 +146,15 @@ static void ledger_reads_only_whole_entries(void **state)
         "{\"workload\":\"w\",\"name\":\"n\",\"outcome\":\"c\",\"repeat\":0,\"local_port\":1,"
         "\"nth\":0,"
         "\"status\":\"ok\"}",
+        "{\"workload\":\"w\",\"name\":\"n\",\"outcome\":\"c\",\"repeat\":0,\"local_port\":1,"
+        "\"nth\":0,"
+        "\"body_sha256\":7}",
+        "{\"workload\":\"w\",\"name\":\"n\",\"outcome\":\"c\",\"repeat\":0,\"local_port\":1,"
+        "\"nth\":0,"
+        "\"recorded\":[]}",
+        "{\"workload\":\"w\",\"name\":\"n\",\"outcome\":\"c\",\"repeat\":0,\"local_port\":1,"
+        "\"nth\":0,"
+        "\"recorded\":{\"t_ns\":\"1\"}}",
     };
     struct arena a = {0};
     struct ledger_entry out;

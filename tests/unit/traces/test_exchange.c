@@ -11,7 +11,8 @@
  *   H12, H13  test_stream_cut_short, test_gap_in_a_body
  *   H15  test_head_and_connect, test_upgrade
  *   H16  test_without_a_head
- *   H18  test_lost_response, test_late_request, test_three_answers
+ *   H18  test_lost_response, test_late_request, test_hidden_request,
+ *        test_three_answers
  *   H20  test_large_request_body, test_bodies_held
  *   S14  test_sniffed */
 #include <setjmp.h>
@@ -587,16 +588,81 @@ static void test_response_of_an_unseen_request(void **state)
          {'S', OK("1") "x", 0}, {'C', GET("/"), 0}, {'S', OK("0"), 0});
 }
 
-/* /2 waited behind a hole while its answer came: that is lost to it, and /3 gets its own. */
+/* /2 waited behind a hole while its answer came, which waited for it in turn; what came before /2
+ * is not its own. Whether the hole held another request nobody knows. */
 static void test_late_request(void **state)
 {
     (void)state;
     PLAY(END_FIN,
-         "! 0 http.orphan-response\n! 0 http.orphan-response\n! 0 http.gap\n"
-         "1.0 GET /2\n1 done no-response damaged gap body 0 t 3\n2.1 GET /3\n2 < 200 interim 0\n"
-         "2 done fin body 0 t 8\n",
+         "! 0 http.gap\n! 0 http.orphan-response\n1.0 GET /2\n1 < 200 interim 0\n1 body y\n"
+         "1 done damaged fin body 1 t 3\n2.1 GET /3\n2 < 200 interim 0\n2 done fin body 0 t 8\n",
          {'S', OK("1") "x", 0}, {'C', "", 0}, {'S', OK("1") "y", 0}, {'C', "", 0}, {'c', NULL, 30},
          {'x', GET("/2"), 2}, {'C', GET("/3"), 0}, {'S', OK("0"), 0});
+    /* Recorded in the other order: all of it is there, and nothing is damaged. */
+    PLAY(END_FIN, "1.0 GET /\n1 < 200 interim 0\n1 body y\n1 done fin body 1 t 1\n",
+         {'S', OK("1") "y", 0}, {'x', GET("/"), 0});
+    /* The head in two pieces, the second late. */
+    PLAY(END_FIN, "1.0 GET /\n1 < 200 interim 0\n1 body y\n1 done fin body 1 t 2\n",
+         {'C', "GET / HTTP/1.1\r\nHost:", 0}, {'S', OK("1") "y", 0}, {'C', " a\r\n\r\n", 0});
+}
+
+#define REFUSED(code)                                                                              \
+    "HTTP/1.1 " code " No\r\nContent-Type: a/b\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"  \
+    "no"
+
+/* Refused before its head was whole. */
+static void test_refused_half(void **state)
+{
+    (void)state;
+    PLAY(END_FIN,
+         "1.0 POST /v1\n! 1 http.early-response\n1 < 431 early interim 0\n1 body no\n"
+         "! 1 http.truncated-head\n1 done no-request fin body 2 t 2\n",
+         {'C', "POST /v1 HTTP/1.1\r\nHost: a\r\nX-Big: aaaa", 0}, {'S', REFUSED("431"), 0});
+    /* On a connection that was used before; in pieces; as a timeout, with no field come. */
+    PLAY(END_FIN,
+         "1.0 GET /1\n1 < 200 interim 0\n1 done fin body 0 t 2\n2.1 GET /2\n"
+         "! 2 http.early-response\n2 < 408 early interim 0\n2 body n\n2 body o\n"
+         "! 2 http.truncated-head\n2 done no-request fin body 2 t 5\n",
+         {'C', GET("/1"), 0}, {'S', OK("0"), 0}, {'C', "GET /2 HTTP/1.1\r\n", 0},
+         {'S', "HTTP/1.1 408 No\r\nContent-Type: a/b\r\nContent-Length: 2\r\n\r\nn", 0},
+         {'S', "o", 0});
+    /* Without the start line nothing is known of a request; nor if nothing of one came. */
+    PLAY(END_FIN, "! 0 http.orphan-response\n! 0 http.truncated-head\n", {'C', "POST /v1 HT", 0},
+         {'S', REFUSED("408"), 0});
+    PLAY(END_FIN, "! 0 http.orphan-response\n", {'S', REFUSED("408"), 0});
+    /* An answer to HEAD is framed otherwise. */
+    PLAY(END_FIN, "! 0 http.orphan-response\n! 0 http.truncated-head\n",
+         {'C', "HEAD / HTTP/1.1\r\n", 0}, {'S', REFUSED("408"), 0});
+}
+
+/* A head that is too big for its server is too big for us, too. */
+static void test_too_big_and_refused(void **state)
+{
+    static const char start[] = "POST /v1 HTTP/1.1\r\nX-Big: ";
+    (void)state;
+    size_t n = (64 << 10) + 100;
+    char *big = malloc(n + 1);
+    memset(big, 'a', n);
+    memcpy(big, start, sizeof start - 1);
+    big[n] = '\0';
+    PLAY(END_FIN,
+         "! 0 http.head-too-big\n1.0 POST /v1\n! 1 http.early-response\n1 < 431 early interim 0\n"
+         "1 body no\n1 done no-request damaged fin body 2 t 2\n",
+         {'C', big, 0}, {'S', REFUSED("431"), 0});
+    free(big);
+}
+
+/* The hole may have held a request: of what was asked with it, nobody can say whose answer is
+ * whose. What is asked after an answer is sure again. */
+static void test_hidden_request(void **state)
+{
+    (void)state;
+    PLAY(END_FIN,
+         "1.0 GET /1\n! 0 http.gap\n2.1 GET /3\n1 < 200 interim 0\n1 done fin body 0 t 4\n2 < 200 "
+         "interim 0\n2 done damaged fin body 0 t 5\n! 0 http.orphan-response\n3.2 GET /4\n3 < 200 "
+         "interim 0\n3 done fin body 0 t 8\n",
+         {'C', GET("/1"), 0}, {'c', NULL, 30}, {'C', GET("/3"), 0}, {'S', OK("0"), 0},
+         {'S', OK("0"), 0}, {'S', OK("0"), 0}, {'C', GET("/4"), 0}, {'S', OK("0"), 0});
 }
 
 static void test_gap_in_a_body(void **state)
@@ -926,6 +992,9 @@ int main(void)
         cmocka_unit_test(test_no_response),
         cmocka_unit_test(test_response_of_an_unseen_request),
         cmocka_unit_test(test_late_request),
+        cmocka_unit_test(test_refused_half),
+        cmocka_unit_test(test_too_big_and_refused),
+        cmocka_unit_test(test_hidden_request),
         cmocka_unit_test(test_gap_in_a_body),
         cmocka_unit_test(test_lost_response),
         cmocka_unit_test(test_gap_in_a_stream),

@@ -513,7 +513,7 @@ static void ports_again(void **state)
                         sizeof text - 1);
 }
 
-/* Pieces of an IP packet cannot be judged alone. */
+/* A piece of an IP packet cannot be judged without the others (test_redact_fragments.c). */
 static int on_fragment(void *ctx, int64_t t_ns, const uint8_t *p, size_t n, size_t wire_n,
                        struct err *e)
 {
@@ -536,6 +536,9 @@ static void fragment(void **state)
     struct redactor *r =
         redactor_new(REDACT_SECRETS, (struct redact_sink){out, on_fragment, on_custom});
     assert_int_equal(redactor_packet(r, LINK_RAW, 0, b.p, b.n, b.n, NULL), TA_OK);
+    assert_int_equal(redactor_totals(r).unjudged_bytes, 0);
+    assert_int_equal(redactor_end(r, NULL), TA_OK);
+    assert_int_equal(redactor_totals(r).unjudged_bytes, 10);
     assert_memory_equal(out, b.p, 40);
     assert_memory_equal(out + 40, "**********", 10);
     redactor_free(r);

@@ -624,6 +624,21 @@ static void test_blind_reset(void **state)
     talk_done(&k);
 }
 
+/* Sent again because its acknowledgement was lost, also when all of it, FIN included, had come. */
+static void test_again_behind_fin(void **state)
+{
+    (void)state;
+    struct talk k;
+    talk_init(&k);
+    shake(&k, 1);
+    say(&k, 5, S, TCP_ACK, 5000, 1000, "abc");
+    say(&k, 6, S, TCP_ACK | TCP_FIN, 5003, 1000, "");
+    say(&k, 7, S, TCP_ACK, 5000, 1000, "abc");
+    assert_int_equal(tcp_totals(k.tcp).retransmissions, 1);
+    expect(&k, 0, S, "abc");
+    talk_done(&k);
+}
+
 static void test_keep_alive_is_no_retransmission(void **state)
 {
     (void)state;
@@ -997,6 +1012,7 @@ int main(void)
         cmocka_unit_test(test_fin_before_data),
         cmocka_unit_test(test_reset),
         cmocka_unit_test(test_blind_reset),
+        cmocka_unit_test(test_again_behind_fin),
         cmocka_unit_test(test_keep_alive_is_no_retransmission),
         cmocka_unit_test(test_conflict),
         cmocka_unit_test(test_zero_window),

@@ -1,0 +1,253 @@
+/* Rows of a result file joined to captured requests (peers-and-formats.md 3): the strongest way
+ * that both sides allow, and none that would have to guess. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/claims_file.h"
+#include "traces/base/clock.h"
+#include "traces/base/units.h"
+
+#define SPREAD_S 0.05      /* of start times about one offset: more is no join */
+#define CLOSE_S 1e-3       /* starts nearer than the spread and this may be swapped */
+#define EPOCH_OFF_S 1.0    /* of a clock that should be the same */
+#define LENGTHS_AGREE 0.95 /* of rows, by order */
+
+struct item {
+    double start; /* s */
+    double output;
+    size_t index;
+};
+
+struct join {
+    struct file_summary *s;
+    struct audit *a;
+    size_t *request_of;
+    VEC(struct item) rows, requests;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_output(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    return (x->output > y->output) - (x->output < y->output);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void pair(struct join *j, size_t row, size_t request)
+{
+    j->request_of[row] = request;
+    j->s->joined++;
+}
+
+/* --- ids -------------------------------------------------------------------------------------- */
+
+struct id_item {
+    uint64_t id;
+    size_t index;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct id_item *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static bool join_by_id(struct join *j)
+{
+    VEC(struct id_item) ids = {0};
+    for (size_t i = 0; i < j->requests.n; i++) {
+        const struct request *r = &j->a->requests.v[j->requests.v[i].index];
+        if (r->sent_id != 0)
+            VEC_PUSH(&ids, ((struct id_item){r->sent_id, j->requests.v[i].index}));
+    }
+    if (ids.n > 0)
+        qsort(ids.v, ids.n, sizeof *ids.v, by_id);
+    for (size_t i = 0; i < j->s->rows.n && ids.n > 0; i++) {
+        struct id_item key = {j->s->rows.v[i].id, 0}, *found;
+        found = key.id != 0 ? bsearch(&key, ids.v, ids.n, sizeof key, by_id) : NULL;
+        if (found != NULL)
+            pair(j, i, found->index);
+    }
+    VEC_FREE(&ids);
+    if (j->s->joined > 0)
+        j->s->join = audit_printf(j->a, "%zu of %zu rows by X-Request-ID (exact)", j->s->joined,
+                                  j->s->rows.n);
+    return j->s->joined > 0;
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* The median of the differences, and how far one of them is from it. */
+static double offset_of(const struct join *j, size_t skip, double *spread)
+{
+    size_t n = j->rows.n;
+    double *d = mem_array(n, sizeof *d), median;
+    for (size_t i = 0; i < n; i++)
+        d[i] = j->requests.v[skip + i].start - j->rows.v[i].start;
+    qsort(d, n, sizeof *d, by_number);
+    median = d[n / 2];
+    *spread = fmax(d[n - 1] - median, median - d[0]);
+    free(d);
+    return median;
+}
+
+/* Rows that may have been swapped are told apart by their tokens, or not at all. */
+static size_t pair_close(struct join *j, size_t skip, size_t from, size_t n)
+{
+    struct item *rows = j->rows.v + from, *requests = j->requests.v + skip + from;
+    if (n == 1) {
+        pair(j, rows->index, requests->index);
+        return 0;
+    }
+    qsort(rows, n, sizeof *rows, by_output);
+    qsort(requests, n, sizeof *requests, by_output);
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool unique = (i == 0 || rows[i - 1].output < rows[i].output) &&
+                      (i + 1 == n || rows[i].output < rows[i + 1].output);
+        if (unique && rows[i].output >= 0 && rows[i].output == requests[i].output)
+            pair(j, rows[i].index, requests[i].index);
+        else
+            left++;
+    }
+    return left;
+}
+
+static bool join_by_time(struct join *j)
+{
+    size_t n = j->rows.n, most = j->requests.n;
+    if (n == 0 || n > most || isnan(j->rows.v[0].start))
+        return false;
+    double spread, at_end, best = INFINITY;
+    size_t skip = 0;
+    double offset = offset_of(j, 0, &best);
+    double later = most > n ? offset_of(j, most - n, &at_end) : 0;
+    if (most > n && at_end < best) {
+        best = at_end;
+        offset = later;
+        skip = most - n;
+    }
+    spread = best;
+    char text[32];
+    units_duration(llround(fmin(spread, 9e9) * NS_PER_S), text);
+    if (spread > SPREAD_S || (j->s->tool->clock_is_epoch && fabs(offset) > EPOCH_OFF_S)) {
+        j->s->join = audit_printf(
+            j->a, "start times do not fit: with one offset for all, one is off by %s", text);
+        return false;
+    }
+    size_t left = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n; end++) {
+            if (j->rows.v[end].start - j->rows.v[end - 1].start > 2 * spread + CLOSE_S)
+                break;
+        }
+        left += pair_close(j, skip, i, end - i);
+    }
+    j->s->join = audit_printf(
+        j->a, "%zu of %zu rows by start time, one offset for all, none off by more than %s%s",
+        j->s->joined, j->s->rows.n, text,
+        left > 0 ? "; the others began too near to each other to be told apart" : "");
+    return j->s->joined > 0;
+}
+
+/* --- order and lengths ------------------------------------------------------------------------ */
+
+static size_t distinct(const struct join *j)
+{
+    double *d = mem_array(j->rows.n, sizeof *d);
+    size_t n = 0;
+    for (size_t i = 0; i < j->rows.n; i++)
+        d[i] = j->rows.v[i].output;
+    qsort(d, j->rows.n, sizeof *d, by_number);
+    for (size_t i = 0; i < j->rows.n; i++)
+        n += i == 0 || d[i] != d[i - 1];
+    free(d);
+    return n;
+}
+
+static bool join_by_order(struct join *j)
+{
+    size_t n = j->rows.n, same = 0;
+    if (n != j->requests.n) {
+        j->s->join = audit_printf(j->a,
+                                  "there are %zu rows and %zu requests, and neither ids nor "
+                                  "times that both have",
+                                  n, j->requests.n);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        same += j->rows.v[i].output >= 0 && j->rows.v[i].output == j->requests.v[i].output;
+    bool told_apart = n == 1 || (n > 0 && distinct(j) > 2);
+    if (n == 0 || !told_apart || (double)same < LENGTHS_AGREE * (double)n) {
+        j->s->join = audit_printf(j->a,
+                                  "neither ids nor times that both have, and by order the output "
+                                  "tokens of %zu of %zu rows agree%s",
+                                  same, n, told_apart ? "" : ", which are nearly all the same");
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (j->rows.v[i].output == j->requests.v[i].output)
+            pair(j, j->rows.v[i].index, j->requests.v[i].index);
+    }
+    j->s->join = audit_printf(j->a,
+                              "%zu of %zu rows by their order, with the same output tokens "
+                              "(weak)",
+                              j->s->joined, n);
+    return true;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static void gather(struct join *j, const struct audit_options *o)
+{
+    for (size_t i = 0; i < j->s->rows.n; i++) {
+        const struct file_row *r = &j->s->rows.v[i];
+        VEC_PUSH(&j->rows, ((struct item){r->start, (double)r->output, i}));
+    }
+    for (size_t i = 0; i < j->a->requests.n; i++) {
+        const struct request *r = &j->a->requests.v[i];
+        bool meant = o->claim_trace == 0 || (size_t)o->claim_trace == r->trace + 1;
+        if (r->dialect != NULL && !r->warmup && meant)
+            VEC_PUSH(&j->requests,
+                     ((struct item){(double)r->t0 / NS_PER_S, (double)request_tokens(r), i}));
+    }
+    bool timed = j->rows.n > 0;
+    for (size_t i = 0; i < j->rows.n; i++)
+        timed &= isfinite(j->rows.v[i].start);
+    if (timed)
+        qsort(j->rows.v, j->rows.n, sizeof *j->rows.v, by_start);
+    else if (j->rows.n > 0)
+        j->rows.v[0].start = NAN;
+    if (j->requests.n > 0)
+        qsort(j->requests.v, j->requests.n, sizeof *j->requests.v, by_start);
+}
+
+bool claim_join(struct file_summary *s, struct audit *a, const struct audit_options *o,
+                size_t *request_of)
+{
+    struct join j = {.s = s, .a = a, .request_of = request_of};
+    s->join = NULL;
+    s->joined = 0;
+    for (size_t i = 0; i < s->rows.n; i++)
+        request_of[i] = ROW_UNJOINED;
+    gather(&j, o);
+    bool done = j.requests.n > 0 && j.rows.n > 0 && (join_by_id(&j) || join_by_time(&j));
+    if (!done && s->join == NULL)
+        done = join_by_order(&j);
+    VEC_FREE(&j.rows);
+    VEC_FREE(&j.requests);
+    return done;
+}

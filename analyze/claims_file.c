@@ -1,0 +1,226 @@
+/* Result files: which tool wrote it, and the way through it. */
+#include "analyze/claims_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/claims_table.h"
+#include "traces/base/buf.h"
+#include "traces/base/log.h"
+#include "traces/limits.h"
+
+enum { CHUNK_BYTES = 64 << 10, HEAD_BYTES = 4 << 20 };
+
+/* --- which tool ------------------------------------------------------------------------------- */
+
+struct detection {
+    const struct tool *tool;
+    size_t best; /* place in tools */
+    bool own;
+};
+
+static int on_detect(void *ctx, const struct claims_json_value *v, struct err *e)
+{
+    struct detection *d = ctx;
+    struct slice star, path = slice_of(v->path);
+    (void)e;
+    if (v->kind == CLAIMS_JSON_END)
+        return TA_OK;
+    d->own |= slice_is(path, "metric") || slice_is(path, "[].metric");
+    for (size_t i = 0; i < tools_n && i < d->best; i++) {
+        for (const char *const *sign = tools[i]->signs; *sign != NULL; sign++) {
+            if (claims_table_matches(*sign, path, &star)) {
+                d->best = i;
+                d->tool = tools[i];
+            }
+        }
+    }
+    return TA_OK;
+}
+
+static struct detection detect(struct slice head)
+{
+    struct detection d = {.best = tools_n};
+    struct err ignored;
+    struct claims_json *j = claims_json_new("", on_detect, &d);
+    int rc = claims_json_feed(j, head.p, head.n, &ignored);
+    (void)rc; /* what is wrong with it, its reader says */
+    claims_json_free(j);
+    return d;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* What comes next of a file or a text. */
+struct source {
+    FILE *f;
+    struct slice rest;
+};
+
+static size_t take(struct source *s, char *p, size_t n)
+{
+    if (s->f != NULL)
+        return fread(p, 1, n, s->f);
+    n = n < s->rest.n ? n : s->rest.n;
+    if (n > 0)
+        memcpy(p, s->rest.p, n);
+    s->rest = (struct slice){s->rest.p + n, s->rest.n - n};
+    return n;
+}
+
+static int on_value(void *ctx, const struct claims_json_value *v, struct err *e)
+{
+    struct file_loader *l = ctx;
+    return l->own != NULL ? claims_own_value(l->own, v, claims_json_line(l->json), e)
+                          : claims_table_value(l, v, e);
+}
+
+static int read_json(struct file_loader *l, struct slice head, struct source *s, struct err *e)
+{
+    char *chunk = mem_alloc(CHUNK_BYTES);
+    l->json = claims_json_new(l->path, on_value, l);
+    if (l->own == NULL && claims_table_rows_only(l->tool))
+        claims_table_begin(l);
+    int rc = claims_json_feed(l->json, head.p, head.n, e);
+    for (size_t n; rc == TA_OK && (n = take(s, chunk, CHUNK_BYTES)) > 0;)
+        rc = claims_json_feed(l->json, chunk, n, e);
+    if (rc == TA_OK)
+        rc = claims_json_finish(l->json, e);
+    if (rc == TA_OK && l->open)
+        rc = claims_table_end(l, e);
+    if (l->open) {
+        VEC_FREE(&l->now.figures);
+        VEC_FREE(&l->now.rows);
+    }
+    claims_json_free(l->json);
+    free(chunk);
+    return rc;
+}
+
+/* Lines of CSV, one at a time; the text before the first line end of what was read is kept. */
+static int read_csv(struct file_loader *l, struct slice head, struct source *s, struct err *e)
+{
+    struct buf ahead;
+    char *chunk = mem_alloc(CHUNK_BYTES);
+    size_t number = 0, n = 1;
+    int rc = TA_OK;
+    buf_init(&ahead, (size_t)HEAD_BYTES + CHUNK_BYTES);
+    buf_put(&ahead, head.p, head.n);
+    while (rc == TA_OK && (n > 0 || ahead.n > 0)) {
+        const char *p = (const char *)ahead.p, *end = ahead.n > 0 ? memchr(p, '\n', ahead.n) : NULL;
+        if (end == NULL && n > 0) {
+            n = take(s, chunk, CHUNK_BYTES);
+            if (buf_add(&ahead, chunk, n) != TA_OK)
+                rc = err_set(e, TA_EFORMAT, "%s, line %zu: longer than 4 MiB", l->path, number + 1);
+            continue;
+        }
+        size_t line = end != NULL ? (size_t)(end - p) : ahead.n;
+        size_t text = line > 0 && p[line - 1] == '\r' ? line - 1 : line;
+        rc = claims_own_csv(l->own, (struct slice){p, text}, ++number, e);
+        buf_drop(&ahead, line + (end != NULL));
+    }
+    buf_done(&ahead);
+    free(chunk);
+    return rc;
+}
+
+static struct slice without_mark(struct slice s)
+{
+    return s.n >= 3 && memcmp(s.p, "\xEF\xBB\xBF", 3) == 0 ? (struct slice){s.p + 3, s.n - 3} : s;
+}
+
+static int choose(struct file_loader *l, struct slice head, const char *format, bool *csv,
+                  struct err *e)
+{
+    char names[256];
+    size_t i = 0;
+    while (i < head.n && strchr(" \t\r\n", head.p[i]) != NULL && head.p[i] != '\0')
+        i++;
+    bool json = i < head.n && (head.p[i] == '{' || head.p[i] == '[');
+    *csv = !json;
+    if (i == head.n)
+        return err_set(e, TA_EFORMAT, "%s is empty; expected a result file or claims", l->path);
+    struct detection d = {.own = claims_own_header(head)};
+    if (json)
+        d = detect(head);
+    if (format != NULL) {
+        d.tool = tool_named(slice_of(format));
+        d.own = strcmp(format, "own") == 0;
+    }
+    if (d.own || d.tool == NULL) {
+        if (!d.own)
+            return err_set(
+                e, TA_EFORMAT,
+                "%s: no result file that is known (%s, or our own form, with 'metric' and "
+                "'value'); --claims-format names one",
+                l->path, tool_names(names));
+        l->own = claims_own_new(l->a, l->path);
+        return TA_OK;
+    }
+    l->tool = d.tool;
+    return json ? TA_OK
+                : err_set(e, TA_EFORMAT, "%s: no JSON, which %s writes", l->path, d.tool->title);
+}
+
+static int read_source(struct claim_files *fs, struct audit *a, const char *path, struct source *s,
+                       const char *format, struct err *e)
+{
+    struct file_loader l = {.fs = fs, .a = a, .path = arena_text(&a->texts, slice_of(path))};
+    char *head = mem_alloc(HEAD_BYTES);
+    size_t n = 0, got;
+    while (n < HEAD_BYTES && (got = take(s, head + n, HEAD_BYTES - n)) > 0)
+        n += got;
+    struct slice text = without_mark((struct slice){head, n});
+    size_t before = fs->summaries.n;
+    bool csv;
+    int rc = choose(&l, text, format, &csv, e);
+    if (rc == TA_OK)
+        rc = csv ? read_csv(&l, text, s, e) : read_json(&l, text, s, e);
+    if (rc == TA_OK && s->f != NULL && ferror(s->f))
+        rc = err_sys(e, TA_EFORMAT, "reading %s", path);
+    if (rc == TA_OK && l.own == NULL && fs->summaries.n == before)
+        rc = err_set(e, TA_EFORMAT, "%s: read as a file of %s, and no figure was found in it", path,
+                     l.tool->title);
+    for (size_t i = before; i < fs->summaries.n; i++) {
+        const struct file_summary *x = &fs->summaries.v[i];
+        log_info("%s: read as %s; %zu figures, %" PRIu64 " rows, %" PRIu64 " members not used%s",
+                 path, x->tool->title, x->figures.n, x->rows_seen, x->unknown,
+                 x->rows_left > 0 ? ", rows beyond the first million counted only" : "");
+    }
+    claims_own_free(l.own);
+    free(head);
+    return rc;
+}
+
+int claims_file_take(struct claim_files *fs, struct audit *a, const char *name, struct slice text,
+                     const char *format, struct err *e)
+{
+    struct source s = {NULL, text};
+    return read_source(fs, a, name, &s, format, e);
+}
+
+int claims_file_read(struct claim_files *fs, struct audit *a, const char *path, const char *format,
+                     struct err *e)
+{
+    bool in = strcmp(path, "-") == 0;
+    struct source s = {in ? stdin : fopen(path, "rb"), {NULL, 0}};
+    if (s.f == NULL)
+        return err_sys(e, TA_EFORMAT, "cannot read the claims in %s", path);
+    int rc = read_source(fs, a, in ? "standard input" : path, &s, format, e);
+    if (!in)
+        fclose(s.f);
+    return rc;
+}
+
+void claim_files_free(struct claim_files *fs)
+{
+    for (size_t i = 0; i < fs->summaries.n; i++) {
+        VEC_FREE(&fs->summaries.v[i].figures);
+        VEC_FREE(&fs->summaries.v[i].rows);
+    }
+    VEC_FREE(&fs->summaries);
+}

@@ -1,0 +1,218 @@
+/* fidelity: did a driven load leave when it should have, and with the concurrency of its recording?
+ * The errors are those of analyze/fidelity.h. */
+#include "analyze/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/fidelity.h"
+#include "traces/base/clock.h"
+#include "traces/base/units.h"
+
+enum { POINTS_MAX = 4000, SHARES_MAX = 1000, EDGES_MAX = 4000 };
+
+static const double limit_ms = 1; /* shaded: no figure of a served token suffers from less */
+
+static double ms(int64_t ns)
+{
+    return (double)ns / NS_PER_MS;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* --- A and B ---------------------------------------------------------------------------------- */
+
+static void put_errors(struct figure *f, const struct fidelity *d, double lo)
+{
+    int64_t *v = mem_array(d->points.n, sizeof *v);
+    for (size_t i = 0; i < d->points.n; i++)
+        v[i] = d->points.v[i].error_ns < 0 ? -d->points.v[i].error_ns : d->points.v[i].error_ns;
+    qsort(v, d->points.n, sizeof *v, by_number);
+    struct plot_table *t =
+        plot_table(&f->plot, "ECDF", "errors", "absolute error ms, share of requests up to it");
+    size_t stride = d->points.n / SHARES_MAX + 1;
+    plot_cell_number(t, lo);
+    plot_cell_number(t, 0);
+    plot_row_end(t);
+    for (size_t i = 0; i < d->points.n; i += stride) {
+        size_t at = i + stride < d->points.n ? i : d->points.n - 1; /* the last is always there */
+        plot_cell_number(t, fmax(ms(v[at]), lo));
+        plot_cell_number(t, (double)(at + 1) / (double)d->points.n);
+        plot_row_end(t);
+    }
+    free(v);
+}
+
+/* Thinned evenly, but for the extremes. */
+static void put_points(struct figure *f, const struct audit *a, const struct fidelity *d)
+{
+    struct plot_table *t = plot_table(&f->plot, "PTS", "requests",
+                                      "request, s when it should have left, ms later than that");
+    size_t stride = d->points.n / POINTS_MAX + 1, lowest = 0, highest = 0;
+    int64_t end = 0;
+    for (size_t i = 0; i < d->points.n; i++) {
+        const struct fidelity_point *p = d->points.v;
+        lowest = p[i].error_ns < p[lowest].error_ns ? i : lowest;
+        highest = p[i].error_ns > p[highest].error_ns ? i : highest;
+        end = p[i].at_ns > end ? p[i].at_ns : end;
+    }
+    for (size_t i = 0; i < d->points.n; i++) {
+        const struct fidelity_point *p = &d->points.v[i];
+        if (i % stride != 0 && i != lowest && i != highest)
+            continue;
+        plot_cell_number(t, (double)a->requests.v[p->request].id);
+        plot_cell_number(t, (double)p->at_ns / NS_PER_S);
+        plot_cell_number(t, ms(p->error_ns));
+        plot_row_end(t);
+    }
+    double low = fmin(0, ms(d->points.v[lowest].error_ns)),
+           high = fmax(0, ms(d->points.v[highest].error_ns)),
+           room = fmax(0.12 * (high - low), 0.01);
+    plot_number(&f->plot, "YLO", low - room);
+    plot_number(&f->plot, "YHI", high + room);
+    plot_number(&f->plot, "XMAX", end > 0 ? (double)end / NS_PER_S * 1.02 : 1);
+}
+
+/* --- C ---------------------------------------------------------------------------------------- */
+
+struct edge {
+    int64_t t_ns;
+    int change;
+};
+
+typedef VEC(struct edge) edges;
+
+static int by_edge(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    if (x->t_ns != y->t_ns)
+        return x->t_ns < y->t_ns ? -1 : 1;
+    return x->change - y->change; /* departures first */
+}
+
+static void put_step(struct plot_table *t, int64_t since_ns, int n)
+{
+    plot_cell_number(t, (double)since_ns / NS_PER_S);
+    plot_cell_number(t, n);
+    plot_row_end(t);
+}
+
+/* The most in flight. Where there are too many changes, each slot of time says the most in it. */
+static int put_curve(struct plot_table *t, edges *v)
+{
+    qsort(v->v, v->n, sizeof *v->v, by_edge);
+    int64_t first = v->n > 0 ? v->v[0].t_ns : 0, last = v->n > 0 ? v->v[v->n - 1].t_ns : 0;
+    int64_t slot = v->n > EDGES_MAX ? (last - first) / (EDGES_MAX / 2) + 1 : 1;
+    int now = 0, most = 0, peak = 0;
+    put_step(t, 0, 0);
+    for (size_t i = 0; i < v->n; i++) {
+        now += v->v[i].change;
+        most = now > most ? now : most;
+        peak = now > peak ? now : peak;
+        if (i + 1 < v->n && (v->v[i + 1].t_ns - first) / slot == (v->v[i].t_ns - first) / slot)
+            continue;
+        put_step(t, v->v[i].t_ns - first, slot > 1 ? most : now);
+        most = now;
+    }
+    put_step(t, last - first, now);
+    return peak;
+}
+
+static void put_flight(struct figure *f, const struct audit *a, const struct fidelity *d)
+{
+    edges now = {0}, then = {0};
+    int64_t repeat = INT64_MAX;
+    for (size_t i = 0; i < a->requests.n; i++) {
+        const struct request *r = &a->requests.v[i];
+        if (r->trace == d->trace && r->ledger != NULL && r->ledger->repeat < repeat)
+            repeat = r->ledger->repeat;
+    }
+    for (size_t i = 0; i < a->requests.n; i++) {
+        const struct request *r = &a->requests.v[i];
+        if (r->trace != d->trace || r->ledger == NULL ||
+            (d->has_recorded && (r->ledger->repeat != repeat || !r->ledger->has_recorded)))
+            continue; /* a recording happened once */
+        const struct ledger_recorded *old = &r->ledger->recorded;
+        VEC_PUSH(&now, ((struct edge){r->t0, 1}));
+        VEC_PUSH(&now, ((struct edge){r->t_end > r->t0 ? r->t_end : r->t0, -1}));
+        if (!r->ledger->has_recorded || old->end_ns < old->t_ns)
+            continue;
+        VEC_PUSH(&then, ((struct edge){old->t_ns, 1}));
+        VEC_PUSH(&then, ((struct edge){old->end_ns, -1}));
+    }
+    struct plot_table *t = plot_table(&f->plot, "FLIGHT", "in-flight", "t s, requests in flight");
+    int peak = put_curve(t, &now);
+    plot_block_end(t);
+    int recorded = then.n > 0 ? put_curve(t, &then) : 0;
+    peak = recorded > peak ? recorded : peak;
+    plot_number(&f->plot, "PEAK", peak > 0 ? peak : 1);
+    plot_number(&f->plot, "HAS_RECORDED", then.n > 0);
+    VEC_FREE(&now);
+    VEC_FREE(&then);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static void put_heads(struct figure *f, const struct audit *a, const struct fidelity *d)
+{
+    char p99[32];
+    bool due = d->basis == FIDELITY_DUE;
+    units_duration(d->send_error.p99, p99);
+    const char *title =
+        due ? figure_text(&f->texts, "99 %% of the requests left within %s of their time", p99)
+            : figure_text(&f->texts,
+                          "Waiting for each other, 99 %% left within %s of the recording", p99);
+    const struct request *first = &a->requests.v[d->points.v[0].request];
+    figure_heads(f, title,
+                 figure_text(&f->texts, "%s: %zu requests, first byte on the wire %s",
+                             figure_server(&f->texts, a, first), d->points.n,
+                             due ? "against the time it was due"
+                                 : "against the recording, first requests aligned"));
+    f->plot.alt =
+        figure_text(&f->texts, "Send errors of trace %s: %s.",
+                    figure_cut(&f->texts, figure_trace_name(&a->traces.v[d->trace]), 60), title);
+    if (d->points.n > POINTS_MAX)
+        VEC_PUSH(&f->notes, figure_text(&f->texts, "Panel B shows one of %zu requests.",
+                                        d->points.n / POINTS_MAX + 1));
+}
+
+bool figure_fidelity(struct figure *f, const struct audit *a, size_t trace)
+{
+    const struct fidelity *d = fidelity_of(a, trace);
+    if (d == NULL || d->points.n == 0)
+        return false;
+    char name[32], text[32];
+    snprintf(name, sizeof name, "fidelity-%zu", trace + 1);
+    figure_begin(f, name, "fidelity");
+    double most = fmax(ms(d->send_error.max), 0.01),
+           least = fmax(fmin(ms(d->send_error.p50) / 10, most / 10), 0.001);
+    double lo = pow(10, floor(log10(least))),
+           hi = pow(10, ceil(log10(most) + 0.7)); /* room for p99 in words */
+    plot_number(&f->plot, "LO", lo);
+    plot_number(&f->plot, "HI", hi);
+    plot_number(&f->plot, "P50", fmax(ms(d->send_error.p50), lo));
+    plot_number(&f->plot, "P99", fmax(ms(d->send_error.p99), lo));
+    plot_text(&f->plot, "P50_TEXT",
+              figure_text(&f->texts, "p50 %s", units_duration(d->send_error.p50, text)));
+    plot_text(&f->plot, "P99_TEXT",
+              figure_text(&f->texts, "p99 %s", units_duration(d->send_error.p99, text)));
+    plot_number(&f->plot, "LIMIT", d->basis == FIDELITY_DUE ? limit_ms : 0);
+    plot_text(&f->plot, "WHEN", d->basis == FIDELITY_DUE ? "due time (s)" : "recorded time (s)");
+    put_errors(f, d, lo);
+    put_points(f, a, d);
+    put_flight(f, a, d);
+    put_heads(f, a, d);
+    figure_origin(f, a, &trace, 1);
+    f->question = "Was the load sent as it was meant?";
+    f->caption =
+        "The send error is the time of a request's first byte on the wire (t0) minus the "
+        "time that the ledger or the recording gives it. In flight is a request from t0 to "
+        "its end; in the recording, from there as well.";
+    return true;
+}

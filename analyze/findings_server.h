@@ -1,0 +1,14 @@
+/* Findings of how a server behaves under its load: stalls that come in cycles, a prefill that grows
+ * faster than the prompt, a queue, answers that stop early, prompts that were known already. */
+#ifndef ANALYZE_FINDINGS_SERVER_H
+#define ANALYZE_FINDINGS_SERVER_H
+
+#include "analyze/finder.h"
+
+/* Of f's trace: what goes on over its runs. */
+void findings_server_trace(struct finder *f);
+
+/* Of one run; an index. */
+void findings_server(struct finder *f, size_t run);
+
+#endif

@@ -1,0 +1,256 @@
+/* From deltas to a request. */
+#include "analyze/saying.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one event, or one document, says. */
+struct said {
+    struct saying *s;
+    int64_t t_ns; /* when */
+    uint64_t text_bytes, identified;
+    uint64_t answer_bytes; /* of them not reasoning */
+    struct usage usage;
+    bool alive;  /* something other than a ping */
+    bool choice; /* something of the answer itself */
+};
+
+/* Names and messages are for people; choices beyond these are nobody's. */
+enum { TEXT_KEPT_MAX = 4096, CHOICES_MAX = 4096 };
+
+const struct usage usage_none = {-1, -1, -1, -1};
+const struct server_timings timings_none = {NAN, NAN, NAN, NAN, NAN};
+
+const char *saying_keep(struct arena *texts, struct slice s)
+{
+    if (s.p == NULL)
+        return NULL;
+    return arena_text(texts, (struct slice){s.p, s.n < TEXT_KEPT_MAX ? s.n : TEXT_KEPT_MAX});
+}
+
+void saying_done(struct saying *s)
+{
+    VEC_FREE(&s->so_far);
+}
+
+/* --- deltas ------------------------------------------------------------------------------- */
+
+static void pick_int(int64_t *to, int64_t v)
+{
+    if (v >= 0)
+        *to = v;
+}
+
+static void pick_double(double *to, double v)
+{
+    if (!isnan(v))
+        *to = v;
+}
+
+static void pick_usage(struct usage *to, const struct usage *u)
+{
+    pick_int(&to->prompt, u->prompt);
+    pick_int(&to->completion, u->completion);
+    pick_int(&to->cached, u->cached);
+    pick_int(&to->reasoning, u->reasoning);
+}
+
+/* The count of a start is none: it is never n_1 and never added. */
+static void take_usage(struct said *s, const struct delta *d)
+{
+    struct usage u = d->usage;
+    if (d->sort == USAGE_START)
+        u.completion = u.reasoning = -1;
+    else
+        s->s->r->usage_events++;
+    pick_usage(&s->usage, &u);
+}
+
+static void take_timings(struct server_timings *to, const struct server_timings *t)
+{
+    pick_double(&to->prompt_n, t->prompt_n);
+    pick_double(&to->prompt_ms, t->prompt_ms);
+    pick_double(&to->predicted_n, t->predicted_n);
+    pick_double(&to->predicted_ms, t->predicted_ms);
+    pick_double(&to->predicted_per_second, t->predicted_per_second);
+}
+
+static void take_error(struct saying *s, struct slice text)
+{
+    s->failed = true;
+    if (s->r->error == NULL)
+        s->r->error = saying_keep(s->texts, text);
+}
+
+/* Of a text that repeats what was sent before, what is new. */
+static uint64_t new_bytes(struct saying *s, const struct delta *d)
+{
+    if (!d->so_far || d->choice >= CHOICES_MAX)
+        return d->text.n;
+    while (s->so_far.n <= d->choice)
+        VEC_PUSH(&s->so_far, 0);
+    uint64_t before = s->so_far.v[d->choice];
+    s->so_far.v[d->choice] = d->text.n;
+    return d->text.n > before ? d->text.n - before : 0;
+}
+
+static void take_text(struct said *s, const struct delta *d)
+{
+    uint64_t n = new_bytes(s->s, d);
+    recount_text(&s->s->recount, d->choice, d->kind,
+                 (struct slice){d->text.p + (d->text.n - n), n});
+    s->text_bytes += n;
+    if (d->kind != DELTA_REASONING)
+        s->answer_bytes += n;
+}
+
+static int take_delta(void *ctx, const struct delta *d)
+{
+    struct said *s = ctx;
+    struct request *r = s->s->r;
+    s->alive |= d->kind != DELTA_PING;
+    s->choice |= d->kind <= DELTA_REFUSAL || d->kind == DELTA_FINISH || d->kind == DELTA_EMPTY;
+    switch (d->kind) {
+    case DELTA_TEXT:
+    case DELTA_REASONING:
+    case DELTA_TOOL:
+    case DELTA_REFUSAL:
+        take_text(s, d);
+        break;
+    case DELTA_USAGE:
+        take_usage(s, d);
+        break;
+    case DELTA_TOKENS:
+        s->identified += d->tokens;
+        break;
+    case DELTA_TIMINGS:
+        take_timings(&r->timings, &d->timings);
+        break;
+    case DELTA_FINISH:
+        s->s->finished = true;
+        if (r->finish == NULL)
+            r->finish = saying_keep(s->s->texts, d->text);
+        break;
+    case DELTA_ERROR:
+        take_error(s->s, d->text);
+        break;
+    case DELTA_ROLE:
+        if (r->role_ns < 0)
+            r->role_ns = s->t_ns;
+        break;
+    case DELTA_DONE:
+        if (r->done_ns < 0)
+            r->done_ns = s->t_ns;
+        break;
+    case DELTA_PING:
+        r->pings++;
+        break;
+    case DELTA_EMPTY:
+        break;
+    }
+    return TA_OK;
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+/* Before the finish, zeros beside text are filled in (Ollama's /v1/completions). */
+static void add_usage(const struct said *s)
+{
+    struct request *r = s->s->r;
+    struct usage u = s->usage;
+    if (!s->s->finished && u.completion == 0 && s->text_bytes + r->text_bytes > 0) {
+        u.completion = -1;
+        u.prompt = u.prompt > 0 ? u.prompt : -1;
+    }
+    pick_usage(&r->usage, &u);
+}
+
+/* Tokens up to here, by the server's count, else by the ids it gave; -1: not stated. */
+static int64_t stated(const struct request *r)
+{
+    if (r->usage.completion >= 0)
+        return r->usage.completion;
+    return r->identified > 0 ? (int64_t)r->identified : -1;
+}
+
+/* Marks of an event's last byte into the request, once it is known what it said. */
+static void take_event(const struct said *s, struct mark last)
+{
+    struct request *r = s->s->r;
+    r->identified += s->identified;
+    add_usage(s);
+    int64_t count = stated(r);
+    if (s->alive && r->c1 < 0) {
+        r->c1 = last.t_ready;
+        r->c1_packet = last.rel;
+        r->c1_offset = last.off;
+    }
+    if (s->text_bytes > 0) {
+        uint32_t bytes = s->text_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)s->text_bytes;
+        VEC_PUSH(&r->out, ((struct output_event){last.t_ready, last.rel, bytes,
+                                                 count > INT32_MAX ? INT32_MAX : (int32_t)count}));
+        r->text_bytes += s->text_bytes;
+        if (r->out.n == 1)
+            r->o1_offset = last.off;
+        r->om_offset = last.off;
+    }
+    if (s->answer_bytes > 0 && r->answer_ns < 0)
+        r->answer_ns = last.t_ready;
+    if (s->choice) {
+        r->choice_ns = last.t_ready;
+        r->choice_events++;
+    }
+    /* n_1 is what was readable with o_1: the last count stated in the same read. */
+    if (r->out.n > 0 && r->out.v[0].packet == last.rel && count >= 0)
+        r->n1 = count;
+}
+
+int saying_event(struct saying *s, const struct event *ev, struct mark last, struct buf *scratch)
+{
+    struct said said = {.s = s, .t_ns = ev->last.t_ready, .usage = usage_none};
+    int rc = s->r->dialect->event(ev, scratch, (struct delta_sink){&said, take_delta});
+    take_event(&said, last);
+    return rc;
+}
+
+int saying_document(struct saying *s, struct slice body, struct mark last, struct buf *scratch)
+{
+    struct said said = {.s = s, .t_ns = last.t_ready, .usage = usage_none};
+    int rc = s->r->dialect->document(body, scratch, (struct delta_sink){&said, take_delta});
+    take_event(&said, last);
+    return rc;
+}
+
+/* --- the head ----------------------------------------------------------------------------- */
+
+/* A number that fills the field; NAN: none. */
+static double field_number(const struct exchange *x, const char *name)
+{
+    struct slice s = exchange_response_field(x, name);
+    char text[32], *end;
+    if (s.n == 0 || s.n >= sizeof text || strspn(s.p, "0123456789.") < s.n)
+        return NAN;
+    memcpy(text, s.p, s.n);
+    text[s.n] = '\0';
+    double v = strtod(text, &end);
+    return *end == '\0' ? v : NAN;
+}
+
+static int64_t field_count(const struct exchange *x, const char *name)
+{
+    double v = field_number(x, name);
+    return v >= 0 && v < 1e15 ? (int64_t)v : -1;
+}
+
+/* x-time-per-token is x-inference-time (prefill and decoding) over the tokens: no decode rate. */
+void saying_fields(struct saying *s, const struct exchange *x)
+{
+    struct usage u = {field_count(x, "x-prompt-tokens"), field_count(x, "x-generated-tokens"), -1,
+                      -1};
+    pick_usage(&s->r->usage, &u);
+    if (u.completion >= 0) {
+        s->r->timings.predicted_n = (double)u.completion;
+        pick_double(&s->r->timings.prompt_n, field_number(x, "x-prompt-tokens"));
+    }
+}

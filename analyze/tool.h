@@ -1,0 +1,130 @@
+/* What other tools' result files say, tool by tool: tables of where a figure stands, what it is, in
+ * which unit, and by which formula that tool takes it (one file a tool: tool_*.c).
+ *
+ * A path is as of claims_json.h, from the object that a summary is; a '*' in it stands for the
+ * statistic ("mean_ttft_ms": "*_ttft_ms"). Keys that no table has are counted and ignored. */
+#ifndef ANALYZE_TOOL_H
+#define ANALYZE_TOOL_H
+
+#include "analyze/formulas.h"
+#include "traces/base/span.h"
+
+enum figure_id {
+    F_NONE,
+    /* of requests */
+    F_TTFR,
+    F_TTFT,
+    F_TTST,
+    F_LATENCY,
+    F_TPOT,
+    F_NTPOT,
+    F_GAP, /* between events or tokens, of all requests */
+    F_USER_TPS,
+    F_WHOLE_TPS,
+    F_INPUT,
+    F_OUTPUT,
+    F_TOTAL,
+    /* of a run */
+    F_OUTPUT_TPS,
+    F_INPUT_TPS,
+    F_TOTAL_TPS,
+    F_REQUEST_TPS,
+    F_GOODPUT,
+    F_PEAK_TPS,
+    F_CONCURRENCY,
+    F_PEAK_CONCURRENCY,
+    F_CAP,
+    F_DURATION,
+    F_REQUESTED, /* to be sent, or sent */
+    F_COMPLETED,
+    F_FAILED,
+    F_GOOD,
+    F_INPUT_SUM,
+    F_OUTPUT_SUM,
+    F_STARTED, /* s since the epoch */
+    F_ENDED,
+    FIGURES
+};
+
+/* A column of per-request rows. */
+enum row_field {
+    ROW_NONE,
+    ROW_ID,      /* text: X-Request-ID, or the id of the reply */
+    ROW_START,   /* s, on whatever clock */
+    ROW_END,     /* s, the same clock */
+    ROW_TTFT,    /* s */
+    ROW_LATENCY, /* s */
+    ROW_TPOT,    /* s */
+    ROW_OUTPUT,  /* tokens */
+    ROW_INPUT,   /* tokens */
+    ROW_TOTAL,   /* tokens */
+    ROW_GAP,     /* s, of a list: added up */
+    ROW_ERROR,   /* text that is not empty, or an object: it failed */
+    ROW_PHASE,   /* text: "warmup" is left out */
+    ROW_TIMES    /* ns, of a list: the first and the last are kept */
+};
+
+struct tool_path {
+    const char *path;
+    enum figure_id figure;
+    double scale;     /* to the base unit: s, tok/s, 1 */
+    const char *stat; /* where the path has no '*' */
+};
+
+struct tool_row {
+    const char *path; /* from the row; of parallel arrays ("ttfts[]") from the document */
+    enum row_field field;
+    double scale;
+};
+
+/* How a tool takes a figure. */
+struct tool_formula {
+    struct definition d; /* d.name NULL: as the name of the claim says */
+    double slack; /* above 1: what it counts with is not on the wire (its own tokenizer …), so that
+                     a figure off by no more than this factor is not measurable */
+    const char *weak; /* … in words */
+};
+
+struct tool {
+    const char *name, *title;
+    const char *const *signs; /* what its files have: paths, or beginnings that end in '*' */
+    const struct tool_path *paths;
+    const char *object; /* path of what a summary is: "", "[]", "benchmarks[]"; "" stands for "[]"
+                           too */
+    const struct tool_row *rows;         /* NULL: none */
+    const char *row_object;              /* path of a row; NULL: parallel arrays */
+    const struct tool_formula *formulas; /* FIGURES of them */
+    bool step_quantiles;                 /* no interpolation between order statistics */
+    bool clock_is_epoch;                 /* of its rows */
+    double late_s;                       /* so much after the last reply a run's duration may end */
+};
+
+extern const struct tool tool_vllm, tool_sglang, tool_aiperf, tool_aiperf_rows, tool_genai_perf,
+    tool_genai_perf_rows, tool_guidellm, tool_llama_benchy, tool_llmperf, tool_llmperf_rows,
+    tool_inference_perf, tool_inference_perf_rows;
+
+/* In the order in which files are told apart. */
+extern const struct tool *const tools[];
+extern const size_t tools_n;
+
+/* By name ("vllm", "aiperf" …), the summary's; NULL: none. */
+const struct tool *tool_named(struct slice name);
+
+/* "vllm, sglang, …" */
+const char *tool_names(char out[256]);
+
+/* What a figure is called as a claim (claim_name_find), or NULL: it is only held against others of
+ * its file. */
+const char *figure_claim(enum figure_id f);
+const char *figure_words(enum figure_id f);
+
+/* The figure that a claim of that name is, for a claim that names its tool; F_NONE. */
+enum figure_id figure_of_claim(const char *name);
+
+/* Formulas that no quotient of two marks gives: tool_formulas.c. "Late" ones lie somewhere between
+ * the last text and the end of the reply. */
+formula_fn tool_first_response, tool_late_latency, tool_vllm_tpot, tool_genai_tpot, tool_vllm_gaps,
+    tool_llmperf_itl, tool_output_tps, tool_request_tps, tool_total_tps, tool_input_tps,
+    tool_weighted_itl, tool_guidellm_output_tps, tool_benchy_batch_tps, tool_concurrency;
+
+#endif

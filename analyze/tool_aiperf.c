@@ -1,0 +1,129 @@
+/* AIPerf: profile_export_aiperf.json, and the rows of profile_export.jsonl. Units are read from the
+ * file; the scales below are what it says when it says none. */
+#include "analyze/tool.h"
+
+static const char *const signs[] = {"aiperf_version",
+                                    "was_cancelled",
+                                    "error_summary[]",
+                                    "benchmark_duration.*",
+                                    "request_count.*",
+                                    "schema_version",
+                                    NULL};
+
+static const struct tool_path paths[] = {
+    {"time_to_first_token.*", F_TTFT, 1e-3, NULL},
+    {"time_to_second_token.*", F_TTST, 1e-3, NULL},
+    {"request_latency.*", F_LATENCY, 1e-3, NULL},
+    {"inter_token_latency.*", F_TPOT, 1e-3, NULL},
+    {"inter_chunk_latency.*", F_GAP, 1e-3, NULL},
+    {"output_token_throughput_per_user.*", F_USER_TPS, 1, NULL},
+    {"e2e_output_token_throughput.*", F_WHOLE_TPS, 1, NULL},
+    {"output_sequence_length.*", F_OUTPUT, 1, NULL},
+    {"input_sequence_length.*", F_INPUT, 1, NULL},
+    {"output_token_throughput.avg", F_OUTPUT_TPS, 1, "value"},
+    {"total_token_throughput.avg", F_TOTAL_TPS, 1, "value"},
+    {"request_throughput.avg", F_REQUEST_TPS, 1, "value"},
+    {"goodput.avg", F_GOODPUT, 1, "value"},
+    {"good_request_count.avg", F_GOOD, 1, "value"},
+    {"request_count.avg", F_COMPLETED, 1, "value"},
+    {"error_request_count.avg", F_FAILED, 1, "value"},
+    {"benchmark_duration.avg", F_DURATION, 1, "value"},
+    {.path = NULL},
+};
+
+#define OWN_TOKENS "AIPerf counts tokens with its own tokenizer by default"
+
+static const struct tool_formula formulas[FIGURES] = {
+    [F_TTFT] = {{"aiperf ttft: o_1-t0",
+                 {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
+                 -1,
+                 "no text was seen"},
+                1,
+                NULL},
+    [F_TTST] = {{"aiperf ttst: o_2-o_1",
+                 {"o_2-o_1", SHAPE_TIME, COUNT_NONE, AT_O1, AT_O2, false, NULL},
+                 -1,
+                 "no two events with text were seen"},
+                1,
+                NULL},
+    [F_LATENCY] = {{"aiperf request_latency: o_M-t0",
+                    {"o_M-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_OM, false, NULL},
+                    -1,
+                    "no text was seen"},
+                   1,
+                   NULL},
+    [F_TPOT] = {{"aiperf inter_token_latency: (o_M-o_1)/(N-1)",
+                 {"(o_M-o_1)/(N-1)", SHAPE_PER, COUNT_N_LESS_1, AT_O1, AT_OM, false, NULL},
+                 -1,
+                 "the server stated no token count"},
+                2,
+                OWN_TOKENS},
+    [F_USER_TPS] = {{"aiperf output_token_throughput_per_user: (N-1)/(o_M-o_1)",
+                     {"(N-1)/(o_M-o_1)", SHAPE_RATE, COUNT_N_LESS_1, AT_O1, AT_OM, false, NULL},
+                     -1,
+                     "the server stated no token count"},
+                    2,
+                    OWN_TOKENS},
+    [F_WHOLE_TPS] = {{"aiperf e2e_output_token_throughput: N/(o_M-t0)",
+                      {"N/(o_M-t0)", SHAPE_RATE, COUNT_N, AT_T0, AT_OM, false, NULL},
+                      -1,
+                      "the server stated no token count"},
+                     2,
+                     OWN_TOKENS},
+    [F_OUTPUT] = {.slack = 2, .weak = OWN_TOKENS},
+    [F_INPUT] = {.slack = 2, .weak = OWN_TOKENS ", and without the chat template"},
+    [F_GAP] = {.slack = 10, .weak = "AIPerf takes percentiles of gaps from a digest"},
+    [F_OUTPUT_TPS] = {{"aiperf output_token_throughput: sum(N)/T",
+                       {"sum(N)/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+                        tool_output_tps},
+                       -1,
+                       "the server stated no token count"},
+                      2,
+                      OWN_TOKENS},
+    [F_REQUEST_TPS] = {{"aiperf request_throughput: S/T",
+                        {"S/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true, tool_request_tps},
+                        -1,
+                        "no request succeeded"},
+                       1,
+                       NULL},
+};
+
+const struct tool tool_aiperf = {
+    .name = "aiperf",
+    .title = "AIPerf",
+    .signs = signs,
+    .paths = paths,
+    .object = "",
+    .formulas = formulas,
+};
+
+static const char *const row_signs[] = {"metadata.x_request_id", "metadata.request_start_ns",
+                                        "metadata.benchmark_phase", NULL};
+
+static const struct tool_path no_paths[] = {{.path = NULL}};
+
+static const struct tool_row rows[] = {
+    {"metadata.x_request_id", ROW_ID, 1},
+    {"metadata.request_start_ns", ROW_START, 1e-9},
+    {"metadata.request_end_ns", ROW_END, 1e-9},
+    {"metadata.benchmark_phase", ROW_PHASE, 1},
+    {"metrics.time_to_first_token.value", ROW_TTFT, 1e-3},
+    {"metrics.request_latency.value", ROW_LATENCY, 1e-3},
+    {"metrics.inter_token_latency.value", ROW_TPOT, 1e-3},
+    {"metrics.output_sequence_length.value", ROW_OUTPUT, 1},
+    {"metrics.input_sequence_length.value", ROW_INPUT, 1},
+    {"error", ROW_ERROR, 1},
+    {.path = NULL},
+};
+
+const struct tool tool_aiperf_rows = {
+    .name = "aiperf-requests",
+    .title = "AIPerf, request by request",
+    .signs = row_signs,
+    .paths = no_paths,
+    .object = "",
+    .rows = rows,
+    .row_object = "",
+    .formulas = formulas,
+    .clock_is_epoch = true,
+};

@@ -1,0 +1,91 @@
+/* GuideLLM: benchmarks.json of version 2. Its TPOT includes the wait for the first token. */
+#include "analyze/tool.h"
+
+static const char *const signs[] = {"benchmarks[].metrics.*", "metadata.guidellm_version",
+                                    "benchmarks[].scheduler_metrics.*", NULL};
+
+#define EACH(name, figure, scale)                                                                  \
+    {"metrics." name ".successful.*", figure, scale, NULL},                                        \
+    {                                                                                              \
+        "metrics." name ".successful.percentiles.*", figure, scale, NULL                           \
+    }
+
+static const struct tool_path paths[] = {
+    EACH("time_to_first_token_ms", F_TTFT, 1e-3),
+    EACH("request_latency", F_LATENCY, 1),
+    EACH("time_per_output_token_ms", F_NTPOT, 1e-3),
+    EACH("inter_token_latency_ms", F_TPOT, 1e-3),
+    EACH("prompt_token_count", F_INPUT, 1),
+    EACH("output_token_count", F_OUTPUT, 1),
+    {"metrics.output_tokens_per_second.successful.mean", F_OUTPUT_TPS, 1, "value"},
+    {"metrics.requests_per_second.successful.mean", F_REQUEST_TPS, 1, "value"},
+    {"metrics.request_concurrency.successful.mean", F_CONCURRENCY, 1, "value"},
+    {"scheduler_metrics.requests_made.successful", F_COMPLETED, 1, "value"},
+    {"scheduler_metrics.requests_made.errored", F_FAILED, 1, "value"},
+    {"scheduler_metrics.requests_made.total", F_REQUESTED, 1, "value"},
+    {"duration", F_DURATION, 1, "value"},
+    {"start_time", F_STARTED, 1, "value"},
+    {"end_time", F_ENDED, 1, "value"},
+    {.path = NULL},
+};
+
+static const struct tool_row rows[] = {
+    {"response_id", ROW_ID, 1},
+    {"request_start_time", ROW_START, 1},
+    {"request_end_time", ROW_END, 1},
+    {"request_latency", ROW_LATENCY, 1},
+    {"time_to_first_token_ms", ROW_TTFT, 1e-3},
+    {"output_tokens", ROW_OUTPUT, 1},
+    {"prompt_tokens", ROW_INPUT, 1},
+    {.path = NULL},
+};
+
+static const struct tool_formula formulas[FIGURES] = {
+    [F_TTFT] = {{"guidellm ttft: o_1-t0",
+                 {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
+                 -1,
+                 "no text was seen"},
+                1,
+                NULL},
+    [F_LATENCY] = {{"guidellm request_latency: z-t0",
+                    {"z-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_Z, false, NULL},
+                    -1,
+                    "the end was not seen"},
+                   1,
+                   NULL},
+    [F_NTPOT] = {{"guidellm tpot: (o_M-t0)/N",
+                  {"(o_M-t0)/N", SHAPE_PER, COUNT_N, AT_T0, AT_OM, false, NULL},
+                  -1,
+                  "the server stated no token count"},
+                 1,
+                 NULL},
+    [F_TPOT] = {{"guidellm itl: sum(o_M-o_1)/sum(N-1)",
+                 {"sum(o_M-o_1)/sum(N-1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+                  tool_weighted_itl},
+                 -1,
+                 "the server stated no token count"},
+                10,
+                "GuideLLM weights its percentiles by tokens"},
+    [F_OUTPUT_TPS] = {{"guidellm output_tokens_per_second: sum(N)/(max o_M-min o_1)",
+                       {"sum(N)/(max o_M-min o_1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+                        tool_guidellm_output_tps},
+                       -1,
+                       "the server stated no token count"},
+                      2,
+                      "GuideLLM takes the mean of a distribution of rates"},
+    [F_REQUEST_TPS] = {.slack = 2, .weak = "GuideLLM counts within its measuring window"},
+    [F_CONCURRENCY] = {.slack = 2, .weak = "GuideLLM counts within its measuring window"},
+};
+
+const struct tool tool_guidellm = {
+    .name = "guidellm",
+    .title = "GuideLLM",
+    .signs = signs,
+    .paths = paths,
+    .object = "benchmarks[]",
+    .rows = rows,
+    .row_object = "requests.successful[]",
+    .formulas = formulas,
+    .step_quantiles = true,
+    .clock_is_epoch = true,
+};

@@ -1,0 +1,60 @@
+/* llama-benchy, --format json: one object a test, of which a file holds several. */
+#include "analyze/tool.h"
+
+static const char *const signs[] = {"benchmarks[].prompt_size",
+                                    "benchmarks[].is_context_prefill_phase", "latency_mode",
+                                    "prefix_caching_enabled", NULL};
+
+static const struct tool_path paths[] = {
+    {"ttfr.*", F_TTFR, 1e-3, NULL},
+    {"e2e_ttft.*", F_TTFT, 1e-3, NULL},
+    {"tg_req_throughput.*", F_USER_TPS, 1, NULL},
+    {"tg_throughput.mean", F_OUTPUT_TPS, 1, "value"},
+    {"peak_throughput.mean", F_PEAK_TPS, 1, "value"},
+    {"concurrency", F_CAP, 1, "value"},
+    {"prompt_size", F_INPUT, 1, "value"},
+    {"response_size", F_OUTPUT, 1, "value"},
+    {.path = NULL},
+};
+
+#define OLD_COUNT "llama-benchy counted events for tokens before April 2026"
+
+static const struct tool_formula formulas[FIGURES] = {
+    [F_TTFR] = {{"llama-benchy ttfr: c_1-t0",
+                 {"c_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_C1, false, NULL},
+                 -1,
+                 "no event was seen"},
+                1,
+                NULL},
+    [F_TTFT] = {{"llama-benchy e2e_ttft: o_1-t0",
+                 {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
+                 -1,
+                 "no text was seen"},
+                1,
+                NULL},
+    [F_USER_TPS] = {{"llama-benchy tg_req: (N-1)/(z-o_1)",
+                     {"(N-1)/(z-o_1)", SHAPE_RATE, COUNT_N_LESS_1, AT_O1, AT_Z, false, NULL},
+                     -1,
+                     "the server stated no token count"},
+                    1,
+                    NULL},
+    [F_OUTPUT_TPS] = {{"llama-benchy tg: (sum(N)-n)/(max o_M-min o_1)",
+                       {"(sum(N)-n)/(max o_M-min o_1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE,
+                        true, tool_benchy_batch_tps},
+                       -1,
+                       "the server stated no token count"},
+                      1e9,
+                      "llama-benchy takes it batch by batch; " OLD_COUNT},
+    [F_INPUT] = {.slack = 1e9, .weak = "it is what was asked for, not what was counted"},
+    [F_OUTPUT] = {.slack = 1e9, .weak = "it is what was asked for, not what was counted"},
+    [F_PEAK_TPS] = {.slack = 1e9, .weak = "llama-benchy takes it batch by batch; " OLD_COUNT},
+};
+
+const struct tool tool_llama_benchy = {
+    .name = "llama-benchy",
+    .title = "llama-benchy",
+    .signs = signs,
+    .paths = paths,
+    .object = "benchmarks[]",
+    .formulas = formulas,
+};

@@ -1,0 +1,99 @@
+/* vLLM's `bench serve`, and what InferenceX's client writes: one object, or several appended. */
+#include "analyze/tool.h"
+
+static const char *const signs[] = {
+    "mean_ttft_ms", "mean_tpot_ms",    "mean_e2el_ms",    "total_token_throughput",
+    "tokenizer_id", "[].tokenizer_id", "[].mean_ttft_ms", NULL};
+
+static const struct tool_path paths[] = {
+    {"*_ttft_ms", F_TTFT, 1e-3, NULL},
+    {"*_tpot_ms", F_TPOT, 1e-3, NULL},
+    {"*_itl_ms", F_GAP, 1e-3, NULL},
+    {"*_e2el_ms", F_LATENCY, 1e-3, NULL},
+    {"duration", F_DURATION, 1, "value"},
+    {"num_prompts", F_REQUESTED, 1, "value"},
+    {"completed", F_COMPLETED, 1, "value"},
+    {"failed", F_FAILED, 1, "value"},
+    {"max_concurrency", F_CAP, 1, "value"},
+    {"max_concurrent_requests", F_PEAK_CONCURRENCY, 1, "value"},
+    {"total_input_tokens", F_INPUT_SUM, 1, "sum"},
+    {"total_output_tokens", F_OUTPUT_SUM, 1, "sum"},
+    {"request_throughput", F_REQUEST_TPS, 1, "value"},
+    {"request_goodput", F_GOODPUT, 1, "value"},
+    {"request_goodput:", F_GOODPUT, 1, "value"},
+    {"output_throughput", F_OUTPUT_TPS, 1, "value"},
+    {"total_token_throughput", F_TOTAL_TPS, 1, "value"},
+    {"max_output_tokens_per_s", F_PEAK_TPS, 1, "value"},
+    {.path = NULL},
+};
+
+static const struct tool_row rows[] = {
+    {"ttfts[]", ROW_TTFT, 1},
+    {"itls[][]", ROW_GAP, 1},
+    {"output_lens[]", ROW_OUTPUT, 1},
+    {"input_lens[]", ROW_INPUT, 1},
+    {"start_times[]", ROW_START, 1},
+    {"errors[]", ROW_ERROR, 1},
+    {.path = NULL},
+};
+
+/* Its first token is the first event with choices, empty or not; its end the last such event. */
+static const struct tool_formula formulas[FIGURES] = {
+    [F_TTFT] = {{"vllm ttft: c_1-t0",
+                 {"c_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_C1, false, NULL},
+                 -1,
+                 "the first event was not seen"},
+                1,
+                NULL},
+    [F_LATENCY] = {{"vllm e2el: last choice-t0",
+                    {"last choice-t0", SHAPE_TIME, COUNT_NONE, AT_NONE, AT_NONE, false,
+                     tool_late_latency},
+                    -1,
+                    "the last event was not seen"},
+                   1,
+                   NULL},
+    [F_TPOT] = {{"vllm tpot: (last choice-c_1)/(N-1)",
+                 {"(last choice-c_1)/(N-1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false,
+                  tool_vllm_tpot},
+                 -1,
+                 "the server stated no token count"},
+                1,
+                NULL},
+    [F_GAP] = {{"vllm itl: gaps between choice events",
+                {"gaps between choice events", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+                 tool_vllm_gaps},
+                -1,
+                "the events were not seen"},
+               10,
+               "vLLM's gaps are those between all events with choices, empty ones too"},
+    [F_OUTPUT_TPS] = {{"vllm output_throughput: sum(N)/T",
+                       {"sum(N)/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+                        tool_output_tps},
+                       -1,
+                       "the server stated no token count"},
+                      1,
+                      NULL},
+    [F_REQUEST_TPS] = {{"vllm request_throughput: S/T",
+                        {"S/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true, tool_request_tps},
+                        -1,
+                        "no request succeeded"},
+                       1,
+                       NULL},
+    [F_PEAK_TPS] = {.slack = 1e9,
+                    .weak = "vLLM's peak counts events in fixed seconds, and an event "
+                            "need not be one token"},
+    [F_PEAK_CONCURRENCY] = {.slack = 2,
+                            .weak = "older versions count requests in fixed seconds, which "
+                                    "can be more than were in flight at once"},
+};
+
+const struct tool tool_vllm = {
+    .name = "vllm",
+    .title = "vLLM bench serve",
+    .signs = signs,
+    .paths = paths,
+    .object = "",
+    .rows = rows,
+    .formulas = formulas,
+    .late_s = 1,
+};

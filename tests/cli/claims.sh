@@ -1,0 +1,60 @@
+#!/bin/sh
+# claims.sh TOKAUDIT: result files of other tools, with a trace and without one.
+set -eu
+. tests/support/cli.sh
+
+example=traces/examples/collect-then-replay.pcapng.gz
+
+# A naive harness's figure, in our own form: the founding verdict.
+echo '{"metric":"rate","stat":"p50","value":14000,"unit":"tok/s","tool":"naive"}' >"$tmp/naive.jsonl"
+status 1 "$tokaudit" analyze "$example" --claims "$tmp/naive.jsonl"
+prints 'differs  rate.p50=14000tok/s'
+prints 'P43 Server generates first, streams afterwards'
+printf 'metric,stat,value,unit\nrate,p50,60.5,tok/s\n' >"$tmp/true.csv"
+status 0 "$tokaudit" analyze "$example" --claims "$tmp/true.csv"
+prints 'confirmed'
+
+# A tool's file about this trace: one figure is what its own definition gives, the rate is none.
+cat >"$tmp/vllm.json" <<'END'
+{"backend":"vllm","tokenizer_id":"t","num_prompts":9,"completed":9,"failed":0,"duration":9.53,"total_output_tokens":576,
+ "output_throughput":60.44,"mean_tpot_ms":0.0703,"request_goodput":null}
+END
+status 1 "$tokaudit" analyze "$example" --claims "$tmp/vllm.json"
+prints 'confirmed.*output_throughput'
+prints 'differs.*mean_tpot_ms'
+prints 'P43'
+
+# Without a trace: what a summary says against itself, and nothing more.
+cat >"$tmp/bad.json" <<'END'
+{"successes":{"count":100,"latency":{"request_latency":{"mean":1.15,"min":1.0,"max":1.3},
+ "time_to_first_token":{"mean":0.06,"min":0.05,"max":0.07},
+ "time_per_output_token":{"mean":0.0049,"min":0.0048,"max":0.0051}},
+ "output_len":{"mean":110.4,"min":105,"max":115}},"load_summary":{"count":100},"failures":{"count":0}}
+END
+status 1 "$tokaudit" analyze --claims "$tmp/bad.json"
+prints 'impossible.*time_per_output_token.mean'
+prints '110.4 tokens - 1'
+sed 's/0\.0049/0.0100/; s/0\.0048/0.0095/; s/0\.0051/0.0105/' "$tmp/bad.json" >"$tmp/good.json"
+status 0 "$tokaudit" analyze --claims "$tmp/good.json"
+prints 'nothing in the file speaks against them'
+status 0 "$tokaudit" analyze --claims - --claims-format inference-perf <"$tmp/good.json"
+status 0 "$tokaudit" analyze -v --claims "$tmp/good.json"
+says 'read as inference-perf'
+
+# The JSON and the page.
+"$tokaudit" analyze --claims "$tmp/bad.json" --format json --report "$tmp/report" -o "$tmp/bad.out" || :
+grep -q '"verdict": *"impossible"' "$tmp/bad.out" || fail "no verdict in the JSON"
+[ -s "$tmp/report/report.html" ] || fail "no page"
+if command -v python3 >/dev/null; then
+    python3 tests/support/schema_check.py analyze/schema/analysis.schema.json "$tmp/bad.out" || fail "the schema"
+fi
+
+# What cannot be read ends it, and is named.
+status 3 "$tokaudit" analyze "$example" --claims "$tmp/nothing"
+says 'nothing'
+echo '{"a":1}' >"$tmp/unknown.json"
+status 3 "$tokaudit" analyze --claims "$tmp/unknown.json"
+says 'no result file that is known'
+status 2 "$tokaudit" analyze
+says 'analyze needs a trace'
+passed

@@ -1,0 +1,294 @@
+/* Claims of tools against a trace: each under that tool's own definition, of the requests that the
+ * file is about, row by row where rows can be joined. */
+#include <math.h>
+
+#include "analyze/claims_file.h"
+#include "tests/unit/analyze/scene.h"
+#include "traces/base/buf.h"
+
+/* Everything 0.3 s apart that a definition may take for another: role, first text, last text, end.
+ */
+static const struct act spread = {.t0 = 0,
+                                  .head = 0.1,
+                                  .role = 0.4,
+                                  .first = 1.0,
+                                  .last = 4.0,
+                                  .end = 4.5,
+                                  .events = 301,
+                                  .tokens = 301,
+                                  .prompt = 50};
+
+static void verdict_is(const struct claim *c, enum verdict v)
+{
+    if (c->verdict != v)
+        fail_msg("%s: %s, not %s: %s", c->text, verdict_name(c->verdict), verdict_name(v),
+                 c->reason);
+}
+
+struct defined {
+    const char *tool, *metric, *value;
+    enum verdict verdict;
+    const char *as; /* recomputed_as begins so */
+};
+
+static const struct defined defined[] = {
+    {"vllm", "ttft", "400ms", VERDICT_CONFIRMED, "vllm ttft: c_1-t0"},
+    {"sglang", "ttft", "1s", VERDICT_CONFIRMED, "sglang ttft: o_1-t0"},
+    {"aiperf", "ttft", "1s", VERDICT_CONFIRMED, "aiperf ttft"},
+    {"aiperf", "ttft", "400ms", VERDICT_DIFFERS, "aiperf ttft"}, /* and P24 says why */
+    {"genai-perf", "ttft", "400ms", VERDICT_CONFIRMED, "genai-perf ttft"},
+    {"guidellm", "tpot", "13.289ms", VERDICT_CONFIRMED, "guidellm tpot: (o_M-t0)/N"},
+    {"guidellm", "tpot", "10ms", VERDICT_DIFFERS, "guidellm tpot"},
+    {"guidellm", "itl", "10ms", VERDICT_CONFIRMED, "guidellm itl"},
+    {"aiperf", "itl", "10ms", VERDICT_CONFIRMED, "aiperf inter_token_latency"},
+    {"llmperf", "itl", "13.289ms", VERDICT_CONFIRMED, "llmperf inter_token_latency"},
+    {"llmperf", "itl", "10ms", VERDICT_DIFFERS, "llmperf inter_token_latency"},
+    {"sglang", "latency", "4.5s", VERDICT_CONFIRMED, "sglang e2e_latency: z-t0"},
+    {"sglang", "latency", "4.0s", VERDICT_DIFFERS, "sglang e2e_latency"},
+    {"sglang", "tpot", "11.667ms", VERDICT_CONFIRMED, "sglang tpot: (z-o_1)/(N-1)"},
+    {"aiperf", "latency", "4s", VERDICT_CONFIRMED, "aiperf request_latency: o_M-t0"},
+    {"inference-perf", "ntpot", "14.95ms", VERDICT_CONFIRMED, "inference-perf normalized"},
+    {"inference-perf", "tpot", "10ms", VERDICT_CONFIRMED, "inference-perf time_per_output_token"},
+    {"llama-benchy", "ttfr", "400ms", VERDICT_CONFIRMED, "llama-benchy ttfr"},
+    {"llama-benchy", "output_tps_user", "85.7tok/s", VERDICT_CONFIRMED, "llama-benchy tg_req"},
+    {"vllm", "throughput", "66.9tok/s", VERDICT_CONFIRMED, "vllm output_throughput"},
+    {"vllm", "throughput", "60tok/s", VERDICT_CONFIRMED,
+     "vllm output_throughput"}, /* T ends later */
+    {"vllm", "throughput", "90tok/s", VERDICT_DIFFERS, "vllm output_throughput"},
+    /* Its own tokenizer: a little off is not decided, far off is. */
+    {"aiperf", "output_tokens", "301", VERDICT_CONFIRMED, "output_tokens"},
+    {"aiperf", "output_tokens", "290", VERDICT_NOT_MEASURABLE, NULL},
+    {"aiperf", "output_tokens", "100", VERDICT_DIFFERS, "output_tokens"},
+    {"vllm", "output_tokens", "290", VERDICT_DIFFERS, "output_tokens"},
+    /* A tool's clock is not a packet's: some ms late accuse nobody, a second does. */
+    {"aiperf", "ttft", "1.015s", VERDICT_NOT_MEASURABLE, NULL},
+    {"aiperf", "ttft", "1.1s", VERDICT_DIFFERS, "aiperf ttft"},
+    {"aiperf", "ttft", "985ms", VERDICT_DIFFERS, "aiperf ttft"},
+    {"nobody", "ttft", "1s", VERDICT_CONFIRMED, "ttft"},
+};
+
+static void each_tools_own_definition(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof defined / sizeof *defined; i++) {
+        const struct defined *x = &defined[i];
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct err e = {0};
+        char text[256];
+        made_trace(&a);
+        scene_add(&a, spread);
+        scene_figures(&a);
+        snprintf(text, sizeof text, "{\"metric\":\"%s\",\"value\":\"%s\",\"tool\":\"%s\"}",
+                 x->metric, x->value, x->tool);
+        if (claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e) != TA_OK)
+            fail_msg("%s", e.msg);
+        claim_files_bind(&fs, &a, &audit_defaults);
+        claims_judge(&a, &audit_defaults);
+        const struct claim *c = &a.claims.v[0];
+        verdict_is(c, x->verdict);
+        if (x->as != NULL && strncmp(c->recomputed_as, x->as, strlen(x->as)) != 0)
+            fail_msg("%s: as %s", text, c->recomputed_as);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* A phantom stays one, whoever's formula divides by the burst. */
+static void a_burst_is_no_rate_for_any_tool(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    struct claim_files fs = {.rows = 0};
+    struct err e = {0};
+    made_trace(&a);
+    scene_add(&a, (struct act){.head = 0.002,
+                               .role = 0.003,
+                               .first = 5.0,
+                               .last = 5.0214,
+                               .end = 5.022,
+                               .events = 300,
+                               .tokens = 300,
+                               .prompt = 50});
+    scene_figures(&a);
+    static const char text[] =
+        "{\"metric\":\"tpot\",\"value\":\"71.6us\",\"tool\":\"aiperf\"}\n"
+        "{\"metric\":\"output_tps_user\",\"value\":13972,\"tool\":\"aiperf\"}";
+    assert_int_equal(claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e), TA_OK);
+    claims_judge(&a, &audit_defaults);
+    for (size_t i = 0; i < 2; i++) {
+        verdict_is(&a.claims.v[i], VERDICT_DIFFERS);
+        assert_non_null(scene_cause(&a.claims.v[i], "P43"));
+    }
+    claim_files_free(&fs);
+    audit_free(&a);
+}
+
+enum { REQUESTS = 12 };
+
+/* One after the other, each of another length. */
+static void add_requests(struct audit *a, size_t n)
+{
+    made_trace(a);
+    for (size_t i = 0; i < n; i++) {
+        double t = 10.0 * (double)i;
+        scene_add(a, (struct act){.t0 = t,
+                                  .first = t + 1 + 0.1 * (double)i,
+                                  .last = t + 4 + 0.1 * (double)i,
+                                  .end = t + 4.1 + 0.1 * (double)i,
+                                  .events = 101 + i,
+                                  .tokens = 101 + (int64_t)i,
+                                  .prompt = 50});
+    }
+    scene_figures(a);
+}
+
+static void judge(struct audit *a, struct claim_files *fs, const char *text)
+{
+    struct err e = {0};
+    if (claims_file_take(fs, a, "f", slice_of(text), NULL, &e) != TA_OK)
+        fail_msg("%s", e.msg);
+    claim_files_bind(fs, a, &audit_defaults);
+    claims_judge(a, &audit_defaults);
+}
+
+struct scoped {
+    size_t completed, output; /* of the file; the trace has REQUESTS and sum 101 … 112 */
+    enum verdict verdict;
+    const char *says;
+};
+
+static void which_requests_a_file_is_about(void **state)
+{
+    (void)state;
+    static const struct scoped cases[] = {
+        {12, 1278, VERDICT_CONFIRMED, "from the bytes"},
+        {11, 1177, VERDICT_CONFIRMED, "the last 11 of 12 requests"}, /* a first one to test with */
+        {11, 1178, VERDICT_NOT_MEASURABLE, "which are meant is not known"},
+        {40, 4000, VERDICT_NOT_MEASURABLE, "which are meant is not known"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        char text[256];
+        add_requests(&a, REQUESTS);
+        double mean = 1 + 0.1 * (cases[i].completed == 11 ? 6 : 5.5);
+        snprintf(
+            text, sizeof text,
+            "{\"mean_ttft_ms\":%.3f,\"completed\":%zu,\"failed\":0,\"total_output_tokens\":%zu}",
+            mean * 1e3, cases[i].completed, cases[i].output);
+        judge(&a, &fs, text);
+        const struct claim *c = &a.claims.v[0];
+        verdict_is(c, cases[i].verdict);
+        if (strstr(c->reason, cases[i].says) == NULL)
+            fail_msg("%s", c->reason);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* A vLLM file with rows: start times of a clock of its own, `late` after the wire's. */
+static void put_rows(struct buf *out, size_t n, double late, double wrong, bool times, bool same)
+{
+    static const char *const keys[] = {"start_times", "ttfts", "output_lens"};
+    buf_puts(out, "{\"mean_tpot_ms\":null,\"completed\":null,\"tokenizer_id\":\"t\"");
+    for (size_t k = times ? 0 : 1; k < 3; k++) {
+        buf_printf(out, ",\"%s\":[", keys[k]);
+        for (size_t i = 0; i < n; i++) {
+            double x = k == 0   ? 777 + 10.0 * (double)i + (i % 2 ? late : 0)
+                       : k == 1 ? 1 + 0.1 * (double)i + (i == 3 ? wrong : 0)
+                                : 101 + (same ? 0 : (double)i);
+            buf_printf(out, "%s%.9g", i > 0 ? "," : "", x);
+        }
+        buf_puts(out, "]");
+    }
+    buf_puts(out, "}");
+}
+
+struct joined {
+    double late, wrong;
+    bool times, same;
+    size_t joined, differs;
+    const char *says;
+};
+
+static void rows_are_joined_or_not(void **state)
+{
+    (void)state;
+    static const struct joined cases[] = {
+        {0.002, 0, true, false, REQUESTS, 0, "by start time"},
+        {0.002, 0.5, true, false, REQUESTS, 1, "by start time"},
+        {3.0, 0, true, false, 0, 0, "start times do not fit"},
+        {0, 0, false, false, REQUESTS, 0, "by their order"},
+        {0, 0.5, false, false, REQUESTS, 1, "by their order"},
+        {0, 0, false, true, 0, 0, "neither ids nor times"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct joined *x = &cases[i];
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct buf text;
+        buf_init(&text, 1 << 16);
+        add_requests(&a, REQUESTS);
+        put_rows(&text, REQUESTS, x->late, x->wrong, x->times, x->same);
+        judge(&a, &fs, buf_text(&text));
+        claim_files_fold(&fs, &a);
+        assert_int_equal(fs.summaries.v[0].joined, x->joined);
+        const struct finding *f = &a.findings.v[0];
+        assert_string_equal(f->id, x->joined > 0 ? "claims.rows" : "claims.unjoined");
+        if (strstr(f->detail, x->says) == NULL)
+            fail_msg("%zu: %s", i, f->detail);
+        size_t differs = 0;
+        for (size_t k = 0; k < a.claims.n; k++) {
+            differs += a.claims.v[k].verdict == VERDICT_DIFFERS;
+            assert_true(a.claims.v[k].verdict != VERDICT_CONFIRMED); /* those are summed up */
+            if (a.claims.v[k].verdict == VERDICT_DIFFERS)
+                assert_int_equal(a.claims.v[k].request, 4);
+        }
+        assert_int_equal(differs, x->differs);
+        buf_done(&text);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* By id, in any order; a row whose id nobody sent is left out. */
+static void rows_are_joined_by_id(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    struct claim_files fs = {.rows = 0};
+    struct buf text;
+    buf_init(&text, 1 << 16);
+    add_requests(&a, REQUESTS);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "r-%zu", i);
+        a.requests.v[i].sent_id = model_hash(slice_of(id));
+    }
+    for (size_t i = REQUESTS + 1; i-- > 0;)
+        buf_printf(&text,
+                   "{\"metadata\":{\"x_request_id\":\"r-%zu\",\"benchmark_phase\":\"profiling\"},"
+                   "\"metrics\":{\"time_to_first_token\":{\"value\":%g,\"unit\":\"ms\"}}}\n",
+                   i, 1000 + 100 * (double)i);
+    judge(&a, &fs, buf_text(&text));
+    assert_int_equal(fs.summaries.v[0].joined, REQUESTS);
+    assert_int_equal(a.claims.n, REQUESTS);
+    for (size_t i = 0; i < a.claims.n; i++)
+        verdict_is(&a.claims.v[i], VERDICT_CONFIRMED);
+    buf_done(&text);
+    claim_files_free(&fs);
+    audit_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_tools_own_definition),
+        cmocka_unit_test(a_burst_is_no_rate_for_any_tool),
+        cmocka_unit_test(which_requests_a_file_is_about),
+        cmocka_unit_test(rows_are_joined_or_not),
+        cmocka_unit_test(rows_are_joined_by_id),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,424 @@
+/* Summaries made of requests that could have been, in every tool's shape and rounded to few or many
+ * digits, say nothing against themselves; with one figure changed they do, and it is that one. */
+#include <math.h>
+
+#include "analyze/claims_file.h"
+#include "analyze/contradictions.h"
+#include "analyze/stat.h"
+#include "tests/unit/analyze/scene.h"
+#include "traces/base/buf.h"
+
+enum { N = 60, SEEDS = 40 };
+
+struct story {
+    double ttft[N], e2e[N], tpot[N], out[N], in[N], ntpot[N], rate[N];
+    double T, sum_in, sum_out, sum_window;
+};
+
+static double of(const double *v, double q)
+{
+    double s[N];
+    memcpy(s, v, sizeof s);
+    stat_sort(s, N);
+    return q < 0 ? stat_mean(s, N) : stat_quantile(s, N, q);
+}
+
+/* Lengths from least to less than least + spread. */
+static struct story made(uint64_t seed, double least, double spread)
+{
+    struct story r = {0};
+    double t = 0;
+    for (int i = 0; i < N; i++) {
+        r.out[i] = least + floor(spread * scene_random(&seed) * scene_random(&seed));
+        r.in[i] = 10 + floor(1000 * scene_random(&seed));
+        r.ttft[i] = 0.02 + 0.3 * scene_random(&seed);
+        r.tpot[i] = 0.004 + 0.04 * scene_random(&seed) * scene_random(&seed);
+        r.e2e[i] = r.ttft[i] + r.tpot[i] * (r.out[i] - 1);
+        r.ntpot[i] = r.e2e[i] / r.out[i];
+        r.rate[i] = r.out[i] / r.e2e[i];
+        r.sum_in += r.in[i];
+        r.sum_out += r.out[i];
+        r.sum_window += r.e2e[i] - r.ttft[i];
+        r.T = fmax(r.T, t + r.e2e[i]);
+        t += 0.1 * scene_random(&seed);
+    }
+    return r;
+}
+
+struct writer {
+    struct buf *out;
+    int digits;
+    const char *changed; /* this key is written times factor */
+    double factor;
+};
+
+static void put(struct writer *w, const char *key, double v)
+{
+    if (strcmp(key, w->changed) == 0)
+        v *= w->factor;
+    bool whole = v == floor(v) && v < 1e9;
+    buf_printf(w->out, "%s\"%s\":%.*g", w->out->p[w->out->n - 1] == '{' ? "" : ",", key,
+               whole ? 12 : w->digits, v);
+}
+
+static void put_flat(struct writer *w, const char *name, const double *v, double scale)
+{
+    static const struct {
+        const char *stat;
+        double q;
+    } stats[] = {{"mean", -1}, {"median", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
+    for (size_t i = 0; i < 4; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s_%s_ms", stats[i].stat, name);
+        put(w, key, of(v, stats[i].q) * scale);
+    }
+}
+
+/* Members of one object a figure; q of them named as the tool does. */
+static void put_each(struct writer *w, const char *name, const double *v, double scale,
+                     const char *mean, const char *median)
+{
+    char key[96];
+    buf_printf(w->out, "%s\"%s\":{", w->out->p[w->out->n - 1] == '{' ? "" : ",", name);
+    const struct {
+        const char *stat;
+        double q;
+    } stats[] = {{mean, -1},    {"min", 0},   {"p1", 0.01},  {"p25", 0.25},
+                 {median, 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"max", 1}};
+    for (size_t i = 0; i < 8; i++) {
+        snprintf(key, sizeof key, "%s", stats[i].stat);
+        char whole[128];
+        snprintf(whole, sizeof whole, "%s.%s", name, key);
+        double x = of(v, stats[i].q) * scale * (strcmp(whole, w->changed) == 0 ? w->factor : 1);
+        buf_printf(w->out, "%s\"%s\":%.*g", i > 0 ? "," : "", key, w->digits, x);
+    }
+    buf_puts(w->out, "}");
+}
+
+static void put_vllm(struct writer *w, const struct story *r, bool sglang)
+{
+    put(w, "duration", r->T);
+    put(w, "completed", N);
+    put(w, "total_input_tokens", r->sum_in);
+    put(w, "total_output_tokens", r->sum_out);
+    put(w, "request_throughput", N / r->T);
+    put(w, "output_throughput", r->sum_out / r->T);
+    put(w, sglang ? "total_throughput" : "total_token_throughput", (r->sum_in + r->sum_out) / r->T);
+    put(w, "max_output_tokens_per_s", ceil(r->sum_out / r->T) * 1.3);
+    put_flat(w, "ttft", r->ttft, 1e3);
+    put_flat(w, "tpot", r->tpot, 1e3);
+    put_flat(w, sglang ? "e2e_latency" : "e2el", r->e2e, 1e3);
+    double busy = of(r->e2e, -1) * N / r->T;
+    if (sglang) {
+        put(w, "input_throughput", r->sum_in / r->T);
+        put(w, "concurrency", busy);
+        buf_puts(w->out, ",\"sharegpt_output_len\":null,\"std_itl_ms\":NaN");
+    } else {
+        put(w, "num_prompts", N);
+        put(w, "failed", 0);
+        put(w, "request_goodput", 0.5 * N / r->T);
+    }
+    put(w, "max_concurrency", ceil(busy) + 1);
+}
+
+static void put_profile(struct writer *w, const struct story *r, bool aiperf)
+{
+    put_each(w, "time_to_first_token", r->ttft, 1e3, "avg", "p50");
+    put_each(w, "request_latency", r->e2e, 1e3, "avg", "p50");
+    put_each(w, "inter_token_latency", r->tpot, 1e3, "avg", "p50");
+    put_each(w, "output_sequence_length", r->out, 1, "avg", "p50");
+    put_each(w, "input_sequence_length", r->in, 1, "avg", "p50");
+    buf_puts(w->out, ",\"output_token_throughput\":{");
+    put(w, "avg", r->sum_out / r->T * (strcmp(w->changed, "throughput") == 0 ? w->factor : 1));
+    buf_puts(w->out, "},\"request_throughput\":{");
+    put(w, "avg", N / r->T);
+    if (aiperf) {
+        buf_puts(w->out, "},\"benchmark_duration\":{\"unit\":\"sec\"");
+        put(w, "avg", r->T);
+        buf_puts(w->out, "},\"request_count\":{");
+        put(w, "avg", N);
+    }
+    buf_puts(w->out, "}");
+}
+
+static void put_guidellm(struct writer *w, const struct story *r)
+{
+    static const char *const names[] = {"time_to_first_token_ms", "request_latency",
+                                        "time_per_output_token_ms", "output_token_count"};
+    const double *values[] = {r->ttft, r->e2e, r->ntpot, r->out};
+    const double scales[] = {1e3, 1, 1e3, 1};
+    buf_puts(w->out, "\"metadata\":{\"version\":2},\"benchmarks\":[{\"scheduler_metrics\":"
+                     "{\"requests_made\":{");
+    put(w, "successful", N);
+    put(w, "total", N);
+    buf_puts(w->out, "}},\"metrics\":{");
+    for (size_t i = 0; i < 4; i++) {
+        buf_printf(w->out, "%s\"%s\":{", i > 0 ? "," : "", names[i]);
+        struct writer v = *w;
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "%s.", names[i]);
+        char changed[96] = "";
+        if (strncmp(w->changed, prefix, strlen(prefix)) == 0)
+            snprintf(changed, sizeof changed, "successful.%s", w->changed + strlen(prefix));
+        v.changed = changed;
+        put_each(&v, "successful", values[i], scales[i], "mean", "median");
+        buf_puts(w->out, "}");
+    }
+    buf_puts(w->out, ",\"inter_token_latency_ms\":{\"successful\":{");
+    put(w, "mean", r->sum_window / (r->sum_out - N) * 1e3);
+    buf_puts(w->out, "}}}}]");
+}
+
+static void put_llmperf(struct writer *w, const struct story *r)
+{
+    put(w, "num_concurrent_requests", ceil(of(r->e2e, -1) * N / r->T) + 1);
+    put(w, "results_num_requests_started", N);
+    put(w, "results_num_completed_requests", N);
+    put(w, "results_num_completed_requests_per_min", N / r->T * 60);
+    put(w, "results_ttft_s_mean", of(r->ttft, -1));
+    put(w, "results_ttft_s_quantiles_p25", of(r->ttft, 0.25));
+    put(w, "results_ttft_s_quantiles_p99", of(r->ttft, 0.99));
+    put(w, "results_ttft_s_max", of(r->ttft, 1));
+    put(w, "results_end_to_end_latency_s_mean", of(r->e2e, -1));
+    put(w, "results_end_to_end_latency_s_max", of(r->e2e, 1));
+}
+
+static void put_inference_perf(struct writer *w, const struct story *r)
+{
+    buf_puts(w->out, "\"load_summary\":{");
+    put(w, "sent", N);
+    buf_puts(w->out, "},\"successes\":{");
+    put(w, "count", N);
+    buf_puts(w->out, ",\"latency\":{");
+    put_each(w, "time_to_first_token", r->ttft, 1, "mean", "median");
+    put_each(w, "request_latency", r->e2e, 1, "mean", "median");
+    put_each(w, "time_per_output_token", r->tpot, 1, "mean", "median");
+    put_each(w, "normalized_time_per_output_token", r->ntpot, 1, "mean", "median");
+    buf_puts(w->out, "},\"throughput\":{");
+    put(w, "output_tokens_per_sec", r->sum_out / r->T);
+    put(w, "input_tokens_per_sec", r->sum_in / r->T);
+    put(w, "total_tokens_per_sec", (r->sum_in + r->sum_out) / r->T);
+    put(w, "requests_per_sec", N / r->T);
+    buf_puts(w->out, "}");
+    put_each(w, "output_len", r->out, 1, "mean", "median");
+    buf_puts(w->out, "},\"failures\":{");
+    put(w, "count", 0);
+    buf_puts(w->out, "}");
+}
+
+static void put_benchy(struct writer *w, const struct story *r)
+{
+    buf_puts(w->out, "\"latency_mode\":\"none\",\"benchmarks\":[{\"prompt_size\":9");
+    static const char *const names[] = {"tg_throughput", "peak_throughput", "ttfr", "e2e_ttft"};
+    const double v[] = {r->sum_out / r->T, r->sum_out / r->T * 0.9, of(r->ttft, -1) * 990,
+                        of(r->ttft, -1) * 1000};
+    for (size_t i = 0; i < 4; i++)
+        buf_printf(w->out, ",\"%s\":{\"mean\":%.*g,\"std\":1}", names[i], w->digits,
+                   v[i] * (strcmp(names[i], w->changed) == 0 ? w->factor : 1));
+    buf_puts(w->out, "}]");
+}
+
+static const char *const kinds[] = {"vllm",     "sglang",  "aiperf",         "genai-perf",
+                                    "guidellm", "llmperf", "inference-perf", "llama-benchy"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void put_all(struct writer *w, const struct story *r, size_t kind)
+{
+    buf_puts(w->out, "{");
+    if (kind < 2)
+        put_vllm(w, r, kind == 1);
+    else if (kind < 4)
+        put_profile(w, r, kind == 2);
+    else if (kind == 4)
+        put_guidellm(w, r);
+    else if (kind == 5)
+        put_llmperf(w, r);
+    else if (kind == 6)
+        put_inference_perf(w, r);
+    else
+        put_benchy(w, r);
+    buf_puts(w->out, "}");
+}
+
+/* Reads and checks it; returns the claims that are refuted, and *first of them. */
+static size_t refuted(struct audit *a, const char *text, const char *kind,
+                      const struct claim **first)
+{
+    struct claim_files fs = {.rows = 0};
+    struct err e = {0};
+    size_t n = 0;
+    if (claims_file_take(&fs, a, "f", slice_of(text), kind, &e) != TA_OK)
+        fail_msg("%s: %s", e.msg, text);
+    claim_files_bind(&fs, a, &audit_defaults);
+    claims_judge(a, &audit_defaults);
+    contradictions_find(&fs, a);
+    claim_files_fold(&fs, a);
+    claim_files_free(&fs);
+    *first = NULL;
+    for (size_t i = 0; i < a->claims.n; i++) {
+        const struct claim *c = &a->claims.v[i];
+        assert_true(c->verdict != VERDICT_CONFIRMED);
+        if (c->verdict == VERDICT_NOT_MEASURABLE)
+            continue;
+        if (n++ == 0)
+            *first = c;
+    }
+    return n + a->findings.n;
+}
+
+static void honest_summaries_are_left_alone(void **state)
+{
+    (void)state;
+    static const int digits[] = {3, 4, 6, 17};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct story r = made(seed, 2, 300);
+        for (size_t k = 0; k < KINDS * 4; k++) {
+            struct audit a = {0};
+            struct buf text;
+            const struct claim *first;
+            buf_init(&text, 1 << 16);
+            struct writer w = {&text, digits[k / KINDS], "", 1};
+            put_all(&w, &r, k % KINDS);
+            if (refuted(&a, buf_text(&text), kinds[k % KINDS], &first) > 0)
+                fail_msg("seed %d, %s, %d digits: %s", (int)seed, kinds[k % KINDS],
+                         digits[k / KINDS], first != NULL ? first->reason : a.findings.v[0].detail);
+            buf_done(&text);
+            audit_free(&a);
+        }
+    }
+}
+
+struct wrong {
+    size_t kind;
+    const char *key;
+    double factor;
+    const char *path; /* of the claim that is refuted; NULL: a finding */
+    enum verdict verdict;
+    const char *says;
+};
+
+static const struct wrong wrongs[] = {
+    {0, "mean_tpot_ms", 0.1, "mean_tpot_ms", VERDICT_DIFFERS, "tokens - 1"},
+    {0, "output_throughput", 2, "output_throughput", VERDICT_IMPOSSIBLE, "times duration"},
+    {0, "request_throughput", 0.9, "request_throughput", VERDICT_DIFFERS, "completed requests"},
+    {0, "p90_ttft_ms", 0.01, "p90_ttft_ms", VERDICT_IMPOSSIBLE, "quantiles"},
+    {0, "completed", 2, "completed", VERDICT_IMPOSSIBLE, "than were sent"},
+    {0, "failed", 1, NULL, VERDICT_CONFIRMED, NULL}, /* times 0: as before */
+    {0, "max_output_tokens_per_s", 0.3, "max_output_tokens_per_s", VERDICT_IMPOSSIBLE,
+     "below the mean"},
+    {0, "max_concurrency", 0.4, "mean_e2el_ms", VERDICT_IMPOSSIBLE, "Little"},
+    {0, "total_token_throughput", 1.02, NULL, VERDICT_IMPOSSIBLE, "input and output tokens"},
+    {0, "request_goodput", 3, NULL, VERDICT_IMPOSSIBLE, "good requests"},
+    {1, "concurrency", 0.7, "concurrency", VERDICT_DIFFERS, "Little"},
+    {1, "concurrency", 9, "concurrency", VERDICT_IMPOSSIBLE, "allowed at a time"},
+    {1, "mean_ttft_ms", 100, "mean_ttft_ms", VERDICT_IMPOSSIBLE, "part in every request"},
+    {2, "throughput", 1.5, "output_token_throughput.avg", VERDICT_IMPOSSIBLE, "times duration"},
+    {2, "inter_token_latency.avg", 0.3, "inter_token_latency.avg", VERDICT_IMPOSSIBLE,
+     "tokens - 1"},
+    {2, "request_latency.p99", 0.01, "request_latency.p99", VERDICT_IMPOSSIBLE, "quantiles"},
+    {3, "inter_token_latency.avg", 3, "inter_token_latency.avg", VERDICT_IMPOSSIBLE, "tokens - 1"},
+    {3, "throughput", 1.5, "output_token_throughput.avg", VERDICT_IMPOSSIBLE, "makes"},
+    {4, "time_to_first_token_ms.mean", 100, "metrics.time_to_first_token_ms.successful.mean",
+     VERDICT_IMPOSSIBLE, "above"},
+    {4, "mean", 3, "metrics.inter_token_latency_ms.successful.mean", VERDICT_IMPOSSIBLE,
+     "tokens - 1"},
+    {5, "results_num_completed_requests", 2, "results_num_completed_requests", VERDICT_IMPOSSIBLE,
+     "than were sent"},
+    {5, "num_concurrent_requests", 0.1, "results_end_to_end_latency_s_mean", VERDICT_IMPOSSIBLE,
+     "Little"},
+    {6, "total_tokens_per_sec", 1.1, NULL, VERDICT_DIFFERS, "is stated"},
+    {6, "output_tokens_per_sec", 2, "successes.throughput.output_tokens_per_sec",
+     VERDICT_IMPOSSIBLE, "makes"},
+    {6, "time_per_output_token.mean", 0.4, "successes.latency.time_per_output_token.mean",
+     VERDICT_IMPOSSIBLE, "a tenth"},
+    {7, "peak_throughput", 0.4, "peak_throughput.mean", VERDICT_IMPOSSIBLE, "best second"},
+    {7, "ttfr", 1.1, "ttfr.mean", VERDICT_IMPOSSIBLE, "part in every request"},
+};
+
+static void each_contradiction_is_found(void **state)
+{
+    (void)state;
+    struct story r = made(7, 100, 20);
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
+        const struct wrong *x = &wrongs[i];
+        struct audit a = {0};
+        struct buf text;
+        const struct claim *first;
+        buf_init(&text, 1 << 16);
+        struct writer w = {&text, 17, x->key, x->factor};
+        put_all(&w, &r, x->kind);
+        size_t n = refuted(&a, buf_text(&text), kinds[x->kind], &first);
+        if ((n > 0) != (x->says != NULL))
+            fail_msg("%s, %s times %g: %zu", kinds[x->kind], x->key, x->factor, n);
+        bool found = x->says == NULL;
+        for (size_t k = 0; k < a.claims.n && x->path != NULL; k++)
+            found |= strstr(a.claims.v[k].text, x->path) != NULL &&
+                     a.claims.v[k].verdict == x->verdict &&
+                     strstr(a.claims.v[k].reason, x->says) != NULL && !a.claims.v[k].unopposed;
+        for (size_t k = 0; k < a.findings.n && x->path == NULL && x->says != NULL; k++)
+            found |= strstr(a.findings.v[k].detail, x->says) != NULL;
+        if (!found)
+            fail_msg("%s, %s times %g: %s", kinds[x->kind], x->key, x->factor,
+                     first != NULL      ? first->reason
+                     : a.findings.n > 0 ? a.findings.v[0].detail
+                                        : "nothing");
+        buf_done(&text);
+        audit_free(&a);
+    }
+}
+
+static void rows_against_themselves(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *says;
+    } cases[] = {
+        {"[{\"ttft_s\":0.5,\"end_to_end_latency_s\":0.4,\"number_output_tokens\":3}]", 1, "row 1"},
+        {"[{\"ttft_s\":0.4,\"end_to_end_latency_s\":0.4,\"number_output_tokens\":1}]", 0, NULL},
+        {"[{\"inter_token_latency_s\":1,\"number_total_tokens\":9,\"number_output_tokens\":3,"
+         "\"number_input_tokens\":5}]",
+         1, "input and output"},
+        {"{\"mean_ttft_ms\":150.0,\"completed\":2,\"total_output_tokens\":7,\"ttfts\":[0.1,0.2],"
+         "\"output_lens\":[3,4],\"itls\":[[0.1,0.1],[0.1]],\"errors\":[\"\",\"\"]}",
+         0, NULL},
+        {"{\"mean_ttft_ms\":100.0,\"completed\":2,\"total_output_tokens\":7,\"ttfts\":[0.1,0.2],"
+         "\"output_lens\":[3,4],\"errors\":[\"\",\"\"]}",
+         1, "own rows"},
+        {"{\"mean_ttft_ms\":150.0,\"completed\":2,\"total_output_tokens\":70,\"ttfts\":[0.1,0.2],"
+         "\"output_lens\":[3,4],\"errors\":[\"\",\"\"]}",
+         1, "add up to 7"},
+        {"[{\"metric\":\"ttft\",\"stat\":\"p50\",\"value\":\"90ms\"},{\"metric\":\"ttft\",\"stat\":"
+         "\"p90\","
+         "\"value\":\"80ms\"}]",
+         1, "quantiles"},
+        {"[{\"metric\":\"ttft\",\"stat\":\"p50\",\"value\":\"90ms\",\"scope\":\"a\"},{\"metric\":"
+         "\"ttft\","
+         "\"stat\":\"p90\",\"value\":\"80ms\",\"scope\":\"b\"}]",
+         0, NULL},
+        {"[{\"metric\":\"ttft\",\"stat\":\"p50\",\"value\":\"90ms\"},{\"metric\":\"ttft\",\"stat\":"
+         "\"p90\","
+         "\"value\":\"89.6ms\"}]",
+         0, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a = {0};
+        const struct claim *first;
+        size_t n = refuted(&a, cases[i].text, NULL, &first);
+        const char *said = first != NULL ? first->reason : n > 0 ? a.findings.v[0].detail : "";
+        if (n != cases[i].n || (n > 0 && strstr(said, cases[i].says) == NULL))
+            fail_msg("case %zu: %zu: %s", i, n, said);
+        audit_free(&a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(honest_summaries_are_left_alone),
+        cmocka_unit_test(each_contradiction_is_found),
+        cmocka_unit_test(rows_against_themselves),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+/* Deltas as text, for tests of dialects: "R T0:Hello U:12/3/-1/-1 F0:stop". A usage that runs is
+ * "u", one of the start "S"; a text that repeats what came before is "t". */
+#ifndef TESTS_UNIT_DIALECTS_DELTAS_H
+#define TESTS_UNIT_DIALECTS_DELTAS_H
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "traces/dialects/dialect.h"
+
+static inline char delta_letter(const struct delta *x)
+{
+    static const char letters[] = {
+        [DELTA_ROLE] = 'R',    [DELTA_TEXT] = 'T',  [DELTA_REASONING] = 'H', [DELTA_TOOL] = 'C',
+        [DELTA_REFUSAL] = 'N', [DELTA_USAGE] = 'U', [DELTA_TOKENS] = 'K',    [DELTA_TIMINGS] = 'M',
+        [DELTA_FINISH] = 'F',  [DELTA_ERROR] = 'E', [DELTA_PING] = 'P',      [DELTA_EMPTY] = '0',
+        [DELTA_DONE] = 'D',
+    };
+    if (x->kind == DELTA_USAGE && x->sort != USAGE_STATED)
+        return x->sort == USAGE_START ? 'S' : 'u';
+    return x->so_far ? 't' : letters[x->kind];
+}
+
+static inline int log_delta(void *ctx, const struct delta *x)
+{
+    struct buf *log = ctx;
+    buf_printf(log, "%s%c", log->n > 0 ? " " : "", delta_letter(x));
+    if (x->kind == DELTA_USAGE) {
+        buf_printf(log, ":%" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64, x->usage.prompt,
+                   x->usage.completion, x->usage.cached, x->usage.reasoning);
+    } else if (x->kind == DELTA_TIMINGS) {
+        buf_printf(log, ":%g/%g/%g/%g/%g", x->timings.prompt_n, x->timings.prompt_ms,
+                   x->timings.predicted_n, x->timings.predicted_ms,
+                   x->timings.predicted_per_second);
+    } else if (x->kind == DELTA_TOKENS) {
+        buf_printf(log, "%" PRIu32 ":%" PRIu32, x->choice, x->tokens);
+    } else if (x->text.n > 0) {
+        buf_printf(log, "%" PRIu32 ":", x->choice);
+        assert_int_equal(buf_add(log, x->text.p, x->text.n), TA_OK);
+    }
+    return TA_OK;
+}
+
+/* The data in a block of its own size, so that a read past its end is seen. type NULL: a document.
+ */
+static inline void read_as(const struct dialect *d, const char *type, struct slice text,
+                           struct buf *log)
+{
+    char *own = malloc(text.n > 0 ? text.n : 1);
+    assert_non_null(own);
+    if (text.n > 0)
+        memcpy(own, text.p, text.n);
+    struct slice data = {own, text.n};
+    struct buf scratch;
+    buf_init(&scratch, 1 << 20);
+    buf_clear(log);
+    struct delta_sink out = {log, log_delta};
+    struct event ev = {
+        .kind = EVENT_DATA, .type = slice_of(type != NULL ? type : ""), .data = data};
+    int rc = type == NULL ? d->document(data, &scratch, out) : d->event(&ev, &scratch, out);
+    assert_int_equal(rc, TA_OK);
+    buf_done(&scratch);
+    free(own);
+}
+
+/* What an event of a server says. */
+struct vector {
+    const char *server;
+    const char *type; /* of the event; NULL: a document */
+    const char *data, *expected;
+};
+
+static inline void expect_vector(const struct dialect *d, const struct vector *v)
+{
+    struct buf log;
+    buf_init(&log, 1 << 20);
+    read_as(d, v->type, slice_of(v->data), &log);
+    if (strcmp(buf_text(&log), v->expected) != 0)
+        fail_msg("%s, %s: %s\n  gave      %s\n  expected  %s", d->name, v->server, v->data,
+                 buf_text(&log), v->expected);
+    buf_done(&log);
+}
+
+/* Each says what is expected, a proper prefix of it is no JSON, and with bytes changed at random it
+ * says at least something and never reads what is not there. */
+static inline void expect_vectors(const struct dialect *d, const struct vector *v, size_t n)
+{
+    struct buf log;
+    uint32_t seed = 1;
+    buf_init(&log, 1 << 20);
+    for (size_t i = 0; i < n; i++) {
+        size_t size = strlen(v[i].data), whole = size;
+        expect_vector(d, &v[i]);
+        while (whole > 0 && v[i].data[whole - 1] == ' ')
+            whole--;
+        for (size_t cut = 0; v[i].data[0] == '{' && cut < whole; cut++) {
+            if (v[i].type != NULL && strcmp(v[i].type, "message") != 0)
+                break;
+            read_as(d, v[i].type, (struct slice){v[i].data, cut}, &log);
+            assert_string_equal(buf_text(&log), "E0:not JSON");
+        }
+        for (int round = 0; round < 500; round++) {
+            char text[2048];
+            assert_true(size < sizeof text);
+            memcpy(text, v[i].data, size);
+            for (int k = 0; k < 2 && size > 0; k++) {
+                seed = seed * 1664525 + 1013904223;
+                text[(seed >> 8) % size] = "{}[]\",:\\x0\x80"
+                                           "e"[(seed >> 24) % 12];
+            }
+            read_as(d, v[i].type, (struct slice){text, size}, &log);
+            assert_true(log.n > 0);
+        }
+    }
+    buf_done(&log);
+}
+
+#endif
