@@ -54,9 +54,12 @@ static void pair(struct join *j, size_t row, size_t request)
 
 /* --- ids -------------------------------------------------------------------------------------- */
 
+enum id_kind { SENT_ID, REPLY_ID, BODY_ID };
+
 struct id_item {
     uint64_t id;
     size_t index;
+    enum id_kind kind;
 };
 
 static int by_id(const void *a, const void *b)
@@ -65,26 +68,62 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
+struct ids {
+    VEC(struct id_item) all;
+};
+
+static void add_id(struct ids *ids, uint64_t id, size_t index, enum id_kind kind)
+{
+    if (id != 0)
+        VEC_PUSH(&ids->all, ((struct id_item){id, index, kind}));
+}
+
+/* One that several have names none of them. */
+static void drop_repeated(struct ids *ids)
+{
+    size_t kept = 0;
+    if (ids->all.n > 0)
+        qsort(ids->all.v, ids->all.n, sizeof *ids->all.v, by_id);
+    for (size_t i = 0, end; i < ids->all.n; i = end) {
+        for (end = i + 1; end < ids->all.n && ids->all.v[end].id == ids->all.v[i].id; end++)
+            ;
+        if (end == i + 1)
+            ids->all.v[kept++] = ids->all.v[i];
+    }
+    ids->all.n = kept;
+}
+
 static bool join_by_id(struct join *j)
 {
-    VEC(struct id_item) ids = {0};
+    static const char *const names[] = {"X-Request-ID", "the id in the reply",
+                                        "the request's body"};
+    struct ids sent = {0}, told = {0};
+    enum id_kind kind = SENT_ID;
     for (size_t i = 0; i < j->requests.n; i++) {
-        const struct request *r = &j->a->requests.v[j->requests.v[i].index];
-        if (r->sent_id != 0)
-            VEC_PUSH(&ids, ((struct id_item){r->sent_id, j->requests.v[i].index}));
+        size_t index = j->requests.v[i].index;
+        const struct request *r = &j->a->requests.v[index];
+        add_id(&sent, r->sent_id, index, SENT_ID);
+        add_id(&sent, r->reply_id, index, REPLY_ID);
+        if (r->body_sha256 != NULL)
+            add_id(&sent, model_hash(slice_of(r->body_sha256)), index, BODY_ID);
     }
-    if (ids.n > 0)
-        qsort(ids.v, ids.n, sizeof *ids.v, by_id);
-    for (size_t i = 0; i < j->s->rows.n && ids.n > 0; i++) {
-        struct id_item key = {j->s->rows.v[i].id, 0}, *found;
-        found = key.id != 0 ? bsearch(&key, ids.v, ids.n, sizeof key, by_id) : NULL;
-        if (found != NULL)
-            pair(j, i, found->index);
+    for (size_t i = 0; i < j->s->rows.n; i++)
+        add_id(&told, j->s->rows.v[i].id, i, SENT_ID);
+    drop_repeated(&sent);
+    drop_repeated(&told);
+    for (size_t i = 0; i < told.all.n && sent.all.n > 0; i++) {
+        const struct id_item *found =
+            bsearch(&told.all.v[i], sent.all.v, sent.all.n, sizeof *sent.all.v, by_id);
+        if (found == NULL)
+            continue;
+        kind = found->kind;
+        pair(j, told.all.v[i].index, found->index);
     }
-    VEC_FREE(&ids);
+    VEC_FREE(&sent.all);
+    VEC_FREE(&told.all);
     if (j->s->joined > 0)
-        j->s->join = audit_printf(j->a, "%zu of %zu rows by X-Request-ID (exact)", j->s->joined,
-                                  j->s->rows.n);
+        j->s->join = audit_printf(j->a, "%zu of %zu rows by %s (exact)", j->s->joined, j->s->rows.n,
+                                  names[kind]);
     return j->s->joined > 0;
 }
 

@@ -219,6 +219,21 @@ static const struct claim_name *name_with_stat(struct slice s, const char **stat
     return NULL;
 }
 
+bool claim_key(struct slice *key, struct slice *unit)
+{
+    static const char *const suffixes[] = {"_ms", "_us", "_ns", "_s"};
+    const char *stat;
+    *unit = (struct slice){key->p + key->n, 0};
+    for (size_t i = 0; i < COUNT_OF(suffixes) && unit->n == 0; i++) {
+        size_t n = strlen(suffixes[i]);
+        if (key->n > n && memcmp(key->p + key->n - n, suffixes[i], n) == 0) {
+            *unit = (struct slice){key->p + key->n - n + 1, n - 1};
+            key->n -= n;
+        }
+    }
+    return name_with_stat(*key, &stat) != NULL;
+}
+
 static int parse_name(const char *text, struct parts p, const struct claim_name **name,
                       const char **stat, struct err *e)
 {

@@ -84,6 +84,11 @@ struct claim *claims_add_figure(struct audit *a, const struct claim_figure *f);
  * infinities and what is none. */
 bool claim_number(struct slice text, double *v, double *half);
 
+/* Keys of small harnesses: a name and a statistic, and for times their unit: "gen_tps_p50",
+ * "ttft_p50_ms". The unit is split off, and stays in *unit (empty: none); true if the rest is both.
+ */
+bool claim_key(struct slice *key, struct slice *unit);
+
 const struct claim_name *claim_name_find(const char *name); /* NULL: none */
 
 /* Appends a claim; its interval is that of the printed digits. TA_EUSAGE names the part that is

@@ -135,13 +135,20 @@ static bool by_run(const struct binder *b, double done, struct claim_basis *x)
     return true;
 }
 
-static void find_scope(const struct binder *b, const struct file_summary *s, struct claim_basis *x)
+static void find_scope(const struct binder *b, const struct file_summary *s, bool several,
+                       struct claim_basis *x)
 {
     double done = stated(s, F_COMPLETED, FILE_VALUE), failed = stated(s, F_FAILED, FILE_VALUE);
     size_t all = b->all.n, good = successes(b, b->all.v, all);
     if (by_window(b, s, x))
         return;
-    if (isnan(done) || done == (double)good) {
+    if (isnan(done)) { /* any part of the trace may be meant */
+        if (several)
+            x->unscoped = "the file holds several results, and does not say of how many requests "
+                          "each of them is";
+        return;
+    }
+    if (done == (double)good) {
         keep(b, x, b->all.v, all);
         return;
     }
@@ -320,6 +327,12 @@ static void bind_rows(const struct binder *b, struct file_summary *s)
     free(request_of);
 }
 
+static bool is_one_of_several(const struct claim_files *fs, size_t i)
+{
+    const struct file_summary *s = &fs->summaries.v[i];
+    return s->nth > 1 || (i + 1 < fs->summaries.n && fs->summaries.v[i + 1].nth > 1);
+}
+
 void claim_files_bind(struct claim_files *fs, struct audit *a, const struct audit_options *o)
 {
     struct binder b = {.a = a, .o = o};
@@ -333,7 +346,7 @@ void claim_files_bind(struct claim_files *fs, struct audit *a, const struct audi
         struct file_summary *s = &fs->summaries.v[i];
         struct claim_basis scope = {.step_quantiles = s->tool->step_quantiles};
         if (a->traces.n > 0 && s->figures.n > 0)
-            find_scope(&b, s, &scope);
+            find_scope(&b, s, is_one_of_several(fs, i), &scope);
         for (size_t k = 0; k < s->figures.n; k++)
             add_figure(&b, s, &s->figures.v[k], &scope);
         bind_rows(&b, s);

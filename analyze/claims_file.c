@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/claims.h"
 #include "analyze/claims_table.h"
 #include "traces/base/buf.h"
 #include "traces/base/log.h"
@@ -19,8 +20,8 @@ enum { CHUNK_BYTES = 64 << 10, HEAD_BYTES = 4 << 20 };
 
 struct detection {
     const struct tool *tool;
-    size_t best; /* place in tools */
-    bool own;
+    size_t best;     /* place in tools */
+    bool own, named; /* by members that are claims by their names */
 };
 
 static int on_detect(void *ctx, const struct claims_json_value *v, struct err *e)
@@ -31,6 +32,8 @@ static int on_detect(void *ctx, const struct claims_json_value *v, struct err *e
     if (v->kind == CLAIMS_JSON_END)
         return TA_OK;
     d->own |= slice_is(path, "metric") || slice_is(path, "[].metric");
+    struct slice key = path, unit;
+    d->named |= v->kind == CLAIMS_JSON_NUMBER && claim_key(&key, &unit);
     for (size_t i = 0; i < tools_n && i < d->best; i++) {
         for (const char *const *sign = tools[i]->signs; *sign != NULL; sign++) {
             if (claims_table_matches(*sign, path, &star)) {
@@ -147,6 +150,7 @@ static int choose(struct file_loader *l, struct slice head, const char *format, 
     struct detection d = {.own = claims_own_header(head)};
     if (json)
         d = detect(head);
+    d.own |= d.tool == NULL && d.named;
     if (format != NULL) {
         d.tool = tool_named(slice_of(format));
         d.own = strcmp(format, "own") == 0;

@@ -1,5 +1,7 @@
 /* Our own form: entries of {metric, value, unit, stat, scope, request, tool}, as a JSON array, JSON
- * lines or CSV. An entry is the text of a --claim in pieces, and is read as one. */
+ * lines or CSV. An entry is the text of a --claim in pieces, and is read as one. An object whose
+ * members are claims by their names, as small harnesses print it ({"gen_tps_p50": 14647}), is taken
+ * too. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@ struct claims_own {
     bool has_header;
     int columns[COLUMNS_MOST]; /* which field; -1: none */
     size_t columns_n;
+    size_t before; /* claims before this object */
 };
 
 struct claims_own *claims_own_new(struct audit *a, const char *path)
@@ -90,6 +93,33 @@ static int set(struct claims_own *o, enum field i, struct slice text, size_t lin
     return TA_OK;
 }
 
+/* A member that is a claim by its name: of an object that is one entry it is none. */
+static int add_member(struct claims_own *o, const char *name, struct slice value, size_t line,
+                      struct err *e)
+{
+    char text[FIELDS * FIELD_BYTES];
+    struct slice key = slice_of(name), unit;
+    if (!claim_key(&key, &unit) && claim_name_find(name) == NULL)
+        return TA_OK;
+    if (o->a->claims.n >= LIMIT_CLAIMS)
+        return err_set(e, TA_ELIMIT, "%s, line %zu: more than %u claims in all; split them",
+                       o->path, line, LIMIT_CLAIMS);
+    snprintf(text, sizeof text, "%.*s=%.*s%.*s", (int)key.n, key.p, (int)value.n, value.p,
+             (int)unit.n, unit.p);
+    if (claims_add(o->a, text, NULL) == TA_OK) /* a time without its unit says nothing */
+        o->a->claims.v[o->a->claims.n - 1].file = o->path;
+    return TA_OK;
+}
+
+/* The object has ended. */
+static int finish(struct claims_own *o, size_t line, struct err *e)
+{
+    if (o->fields[METRIC][0] == '\0' && o->a->claims.n > o->before)
+        return TA_OK;
+    o->a->claims.n = o->before;
+    return add(o, line, e);
+}
+
 int claims_own_value(struct claims_own *o, const struct claims_json_value *v, size_t line,
                      struct err *e)
 {
@@ -97,10 +127,11 @@ int claims_own_value(struct claims_own *o, const struct claims_json_value *v, si
     if (v->object && v->depth == (in_array ? 1u : 0u)) {
         if (v->kind == CLAIMS_JSON_BEGIN) {
             memset(o->fields, 0, sizeof o->fields);
+            o->before = o->a->claims.n;
             return TA_OK;
         }
         if (v->kind == CLAIMS_JSON_END)
-            return add(o, line, e);
+            return finish(o, line, e);
     }
     const char *name = in_array ? v->path + (v->path[2] == '.' ? 3 : 2) : v->path;
     if (v->kind != CLAIMS_JSON_STRING && v->kind != CLAIMS_JSON_NUMBER)
@@ -111,7 +142,9 @@ int claims_own_value(struct claims_own *o, const struct claims_json_value *v, si
         if (strcmp(name, names[i]) == 0)
             return set(o, (enum field)i, v->text, line, e);
     }
-    return TA_OK;
+    return v->kind == CLAIMS_JSON_NUMBER && v->text.n < FIELD_BYTES && strlen(name) < FIELD_BYTES
+               ? add_member(o, name, v->text, line, e)
+               : TA_OK;
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */

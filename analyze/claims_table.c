@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "analyze/claims.h"
+#include "traces/base/buf.h"
+#include "traces/base/jscan.h"
 #include "traces/limits.h"
+#include "traces/sha256.h"
 
 static const struct file_row no_row = {
     .start = NAN, .ttft = NAN, .latency = NAN, .tpot = NAN, .output = -1, .input = -1};
@@ -235,6 +238,29 @@ static int64_t as_count(double x)
     return x >= 0 && x < 9e15 ? (int64_t)llround(x) : -1;
 }
 
+/* As the loader of traces has it: of a body that is not too long to have been kept. */
+static uint64_t hash_of_body(const struct claims_json_value *v)
+{
+    struct buf quoted, body;
+    char hex[SHA256_TEXT];
+    if (v->cut || v->text.n == 0)
+        return 0;
+    buf_init(&quoted, CLAIMS_JSON_TEXT_BYTES + 2);
+    buf_init(&body, CLAIMS_JSON_TEXT_BYTES);
+    buf_printf(&quoted, "\"%s\"", v->text.p);
+    struct jscan s = jscan_over((struct slice){(const char *)quoted.p, quoted.n});
+    bool whole = jscan_next(&s) == JT_STRING && jscan_unescape(&s, &body) == TA_OK && body.n > 0;
+    if (whole) {
+        struct sha256 *sha = sha256_new();
+        sha256_add(sha, body.p, body.n);
+        sha256_text(sha, hex);
+        sha256_free(sha);
+    }
+    buf_done(&quoted);
+    buf_done(&body);
+    return whole ? model_hash(slice_of(hex)) : 0;
+}
+
 static void set_field(struct file_loader *l, struct file_row *r, const struct tool_row *t,
                       const struct claims_json_value *v)
 {
@@ -244,6 +270,8 @@ static void set_field(struct file_loader *l, struct file_row *r, const struct to
         return;
     }
     if (v->kind == CLAIMS_JSON_STRING) {
+        if (t->field == ROW_BODY)
+            r->id = hash_of_body(v);
         if (t->field == ROW_ID && v->text.n > 0)
             r->id = model_hash(v->text);
         l->row_warmup |= t->field == ROW_PHASE && slice_is(v->text, "warmup");

@@ -182,11 +182,22 @@ const struct cli_command cmd_analyze = {
                    "each is tried. REQUEST is the number that --requests shows. UNIT is tok/s, "
                    "req/s, s, ms, us, ns, tokens,\n"
                    "%, or bytes with kB, MB, GB, KiB, MiB, GiB.\n\n"
+                   "--claims takes the result files of vLLM bench serve, SGLang, AIPerf, GenAI-Perf, "
+                   "GuideLLM, llama-benchy,\n"
+                   "llmperf and inference-perf, old and new, summaries and rows: each figure is held "
+                   "against the bytes by\n"
+                   "that tool's own definition, each row against its request. Without a trace a file "
+                   "is held against\n"
+                   "itself: what its own figures make impossible. Claims may also be a JSON array, "
+                   "JSON lines or CSV of\n"
+                   "metric, value, unit, stat, scope, request, tool.\n\n"
                    "Ends with 0 when done, 1 if something is at or above --fail-on, 3 if no trace "
                    "could be used.",
     .options = options,
     .examples = "  tokaudit analyze run.pcapng.gz\n"
                 "  tokaudit analyze run.pcapng.gz --claim rate=14000tok/s --claim ttft.p50=90ms\n"
+                "  tokaudit analyze run.pcapng.gz --claims profile_export_aiperf.json\n"
+                "  tokaudit analyze --claims benchmarks.json\n"
                 "  tokaudit analyze single.pcapng.gz double.pcapng.gz --report out\n"
                 "  tokaudit analyze run.pcapng.gz --tokenizer tokenizer.json\n"
                 "  tokaudit analyze *.pcapng.gz --format json -o all.json\n",

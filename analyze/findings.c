@@ -515,12 +515,10 @@ void findings_find(struct audit *a, const struct audit_options *o)
         find_guesses(&f);
         find_failures(&f);
         find_streams(&f);
-        findings_server_trace(&f);
+        findings_server(&f);
         for (size_t run = 0; run < a->runs.n; run++) {
-            if (a->runs.v[run].trace != i)
-                continue;
-            find_queue(&f, run);
-            findings_server(&f, run);
+            if (a->runs.v[run].trace == i)
+                find_queue(&f, run);
         }
     }
     free(bounds);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "analyze/behaviour.h"
 #include "analyze/metrics.h"
@@ -15,6 +16,26 @@ static const char *duration(double seconds, char out[32])
     return units_duration(llround(seconds * NS_PER_S), out);
 }
 
+static int by_cost(const void *a, const void *b)
+{
+    const struct stall *x = a, *y = b;
+    if (x->excess_ns != y->excess_ns)
+        return x->excess_ns > y->excess_ns ? -1 : 1;
+    return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
+}
+
+/* Reorders x. */
+static void cite_costliest(struct finder *f, struct finding *to, struct stalls *x)
+{
+    qsort(x->all.v, x->all.n, sizeof *x->all.v, by_cost);
+    for (size_t i = 0; i < x->all.n && i < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[x->all.v[i].request];
+        const struct output_event *e = &r->out.v[x->all.v[i].event];
+        finder_cite(to, r, e->packet, true, EVIDENCE_NO_OFFSET, e->t_ns,
+                    "first output event after a stall");
+    }
+}
+
 static void find_stalls(struct finder *f, const struct run_scope *s)
 {
     struct stalls x;
@@ -24,7 +45,7 @@ static void find_stalls(struct finder *f, const struct run_scope *s)
         struct finding *y = finder_add(
             f, "server.cyclic-stalls", SEVERITY_WARN, "The output stalls in cycles",
             audit_printf(f->a,
-                         "Every %s the output stands still: %zu gaps of more than %g medians, "
+                         "Every %s the output all but stops: %zu gaps of more than %g medians, "
                          "%.3g %% of the time between first and last output. The excess time "
                          "repeats itself a period later (r = %.2f), and the stalls fall on it "
                          "(m R^2 = %.3g over %" PRId64
@@ -32,12 +53,7 @@ static void find_stalls(struct finder *f, const struct run_scope *s)
                          duration(x.period_s, period), x.all.n, f->o->stall_factor,
                          100 * x.lost_share, x.correlation, x.score, x.cycles));
         finder_affects(y, "output_tps_user", -100 * x.lost_share);
-        for (size_t i = 0; i < x.all.n && i < CITED_MOST; i++) {
-            const struct request *r = &f->a->requests.v[x.all.v[i].request];
-            const struct output_event *e = &r->out.v[x.all.v[i].event];
-            finder_cite(y, r, e->packet, true, EVIDENCE_NO_OFFSET, e->t_ns,
-                        "first output event after a stall");
-        }
+        cite_costliest(f, y, &x);
     }
     stalls_free(&x);
 }
@@ -64,7 +80,6 @@ static void find_prefill(struct finder *f, const struct run_scope *s)
                      "prompt took %.3g times as long a token as the quickest of them.",
                      p.exponent, p.interval.lo, p.interval.hi, p.n, p.shortest, p.longest,
                      p.worse));
-    x->run = s->run;
     finder_affects(x, "ttft", 100 * (p.worse - 1));
     const size_t cited[] = {p.of_shortest, p.of_longest};
     for (size_t i = 0; i < 2; i++) {
@@ -92,7 +107,6 @@ static void find_loose_queue(struct finder *f, const struct run_scope *s)
                      "time to first text grows by %s. Concurrency buys nothing here, and the wait "
                      "is in the time to first text.",
                      q.waiting, q.serial, duration(q.step_s, step)));
-    x->run = s->run;
     finder_affects(x, "ttft", NAN);
     finder_cite_text(x, &f->a->requests.v[q.first_earlier]);
     finder_cite_start(x, &f->a->requests.v[q.first]);
@@ -106,13 +120,12 @@ static void find_early(struct finder *f, const struct run_scope *s)
     if (e.early == 0)
         return;
     struct finding *x = finder_add(
-        f, "requests.early-stop", SEVERITY_WARN, "Answers stopped early",
+        f, "requests.early-stop", SEVERITY_INFO, "Answers stopped early",
         audit_printf(f->a,
                      "%zu of %zu answers have less than %g %% of the max_tokens that at least half "
                      "of the others reach: work is unequal, and latencies of whole answers and "
                      "rates over them can't be compared with a run where it is not.",
                      e.early, e.asked, 100 * f->o->early_share));
-    x->run = s->run;
     finder_affects(x, "e2el", 100 * (e.e2el_ratio - 1));
     finder_affects(x, "output_tps", NAN);
     finder_cite_start(x, &f->a->requests.v[e.first]);
@@ -147,7 +160,6 @@ static void find_reuse(struct finder *f, const struct run_scope *s)
         finder_add(f, "server.cache-reuse", SEVERITY_INFO, "Prompts were known already",
                    audit_printf(f->a, "%s%s. The time to first text is not that of a new prompt.",
                                 stated, seen));
-    x->run = s->run;
     finder_affects(x, "ttft", isnan(u.ttft_ratio) ? NAN : 100 * (u.ttft_ratio - 1));
     if (u.first_cached != SIZE_MAX) {
         finder_cite_start(x, &f->a->requests.v[u.first_cached]);
@@ -155,7 +167,7 @@ static void find_reuse(struct finder *f, const struct run_scope *s)
     }
 }
 
-void findings_server_trace(struct finder *f)
+void findings_server(struct finder *f)
 {
     VEC(size_t) requests = {0};
     for (size_t i = 0; i < f->a->runs.n; i++) {
@@ -163,19 +175,13 @@ void findings_server_trace(struct finder *f)
         for (size_t k = 0; run->trace == f->trace && k < run->requests.n; k++)
             VEC_PUSH(&requests, run->requests.v[k]);
     }
-    if (requests.n > 0)
-        find_stalls(f, &(struct run_scope){f->trace + 1, 0, NULL, requests.v, requests.n});
+    struct run_scope s = {f->trace + 1, 0, NULL, requests.v, requests.n};
+    if (s.n > 0) {
+        find_stalls(f, &s);
+        find_prefill(f, &s);
+        find_loose_queue(f, &s);
+        find_early(f, &s);
+        find_reuse(f, &s);
+    }
     VEC_FREE(&requests);
-}
-
-void findings_server(struct finder *f, size_t run)
-{
-    const struct run *r = &f->a->runs.v[run];
-    struct run_scope s = {r->trace + 1, run + 1, NULL, r->requests.v, r->requests.n};
-    if (s.n == 0)
-        return;
-    find_prefill(f, &s);
-    find_loose_queue(f, &s);
-    find_early(f, &s);
-    find_reuse(f, &s);
 }

@@ -5,10 +5,7 @@
 
 #include "analyze/finder.h"
 
-/* Of f's trace: what goes on over its runs. */
-void findings_server_trace(struct finder *f);
-
-/* Of one run; an index. */
-void findings_server(struct finder *f, size_t run);
+/* Of f's trace, over all its runs: repeats of one workload are one finding. */
+void findings_server(struct finder *f);
 
 #endif

@@ -10,6 +10,7 @@
 #include "analyze/blocks.h"
 #include "analyze/saying.h"
 #include "analyze/steps.h"
+#include "traces/base/jscan.h"
 #include "traces/base/json.h"
 #include "traces/base/mem.h"
 #include "traces/base/text.h"
@@ -246,6 +247,21 @@ static void guess_dialect(struct pending *p, const struct exchange *x, struct sl
     read_asked(p, x);
 }
 
+/* Result files of some tools name requests by the id in the reply. */
+static uint64_t reply_id(struct slice event)
+{
+    struct jscan s = jscan_over(event);
+    struct slice key;
+    if (jscan_next(&s) != JT_OBJECT)
+        return 0;
+    while (jscan_pair(&s, &key)) {
+        if (slice_is(key, "id") && s.last == JT_STRING && s.text.n > 0)
+            return model_hash(s.text);
+        jscan_finish(&s);
+    }
+    return 0;
+}
+
 static int on_event(void *ctx, struct exchange *x, const struct event *ev)
 {
     struct loader *l = ctx;
@@ -263,7 +279,8 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
         p->r.truncated_events++;
         return TA_OK;
     }
-    p->r.events++;
+    if (p->r.events++ == 0)
+        p->r.reply_id = reply_id(ev->data);
     return saying_event(&p->saying, ev, on_the_wire(x, ev->last), &l->scratch);
 }
 

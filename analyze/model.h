@@ -28,8 +28,9 @@ struct output_event {
     int32_t stated;  /* completion tokens stated up to and with this event; -1: not stated */
 };
 
-#define EVIDENCE_NO_OFFSET UINT64_MAX /* of an event in the middle: its packet is known, no more   \
-                                       */
+#define EVIDENCE_NO_OFFSET                                                                         \
+    UINT64_MAX /* of an event in the middle: its packet is known, no more                          \
+                */
 
 /* A place on the wire that a person can look up. */
 struct evidence {
@@ -91,6 +92,7 @@ struct request {
     uint16_t client_port;
     const char *method, *path, *model, *body_sha256;
     uint64_t sent_id;   /* model_hash of its X-Request-ID; 0: it has none */
+    uint64_t reply_id;  /* the same of the id that the first event of its reply gives */
     const char *server; /* Server field of the reply, else where it listens: "127.0.0.1:8000" */
     const struct dialect *dialect; /* NULL: OUTCOME_NOT_LLM */
     struct dialect_request asked;

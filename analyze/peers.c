@@ -380,48 +380,64 @@ static double little(const struct reading *x, const struct peer_row *row)
     return sum / run_span(x, row);
 }
 
-enum { SECONDS_MAX = 1000000 };
+enum { SECONDS_MAX = 1000000, RUNS_MAX = 1000 };
 
-static void count_second(uint32_t *in, int64_t t_ns, int64_t first_ns)
+/* Counts of each second of a run. */
+struct seconds_of {
+    uint32_t *in;
+    int64_t n, first_ns;
+};
+
+static void count_second(struct seconds_of *c, int64_t t_ns)
 {
-    int64_t k = (t_ns - first_ns) / NS_PER_S;
-    if (k >= 0 && k < SECONDS_MAX)
-        in[k]++;
+    int64_t k = (t_ns - c->first_ns) / NS_PER_S;
+    if (k >= 0 && k < c->n)
+        c->in[k]++;
 }
 
 /* A role or a finish without text may have come in the very packet of one. */
-static void count_choices(uint32_t *in, const struct request *r, int64_t first_ns)
+static void count_choices(struct seconds_of *c, const struct request *r)
 {
     int64_t o1 = when(r, PEER_O1), om = when(r, PEER_OM);
     size_t role = r->c1 >= 0 && r->c1<o1, finish = r->choice_ns> om;
     size_t others = r->choice_events > r->out.n ? r->choice_events - r->out.n : 0;
     for (size_t k = 0; k < others; k++)
-        count_second(in, k == 0 && (role || others > finish) ? r->c1 : r->choice_ns, first_ns);
+        count_second(c, k == 0 && (role || others > finish) ? r->c1 : r->choice_ns);
 }
 
-/* The fullest second, counted from the first t0. Requests count in each second that they touch. */
+static void count_request(struct seconds_of *c, const struct peer_row *row, const struct request *r)
+{
+    if (row->shape == PEER_RUN_IN_FLIGHT_1S) { /* in each second that it touches */
+        int64_t end = (when(r, PEER_Z) - c->first_ns) / NS_PER_S;
+        for (int64_t k = (r->t0 - c->first_ns) / NS_PER_S; k <= end && k < c->n; k++)
+            c->in[k]++;
+        return;
+    }
+    for (size_t k = 0; k < r->out.n; k++)
+        count_second(c, r->out.v[k].t_ns);
+    if (row->to == PEER_CHOICE)
+        count_choices(c, r);
+}
+
+/* The fullest second, counted from the first t0. */
 static double fullest_second(const struct reading *x, const struct peer_row *row)
 {
-    int64_t first = -1;
-    uint32_t most = 0, *in = mem_array(SECONDS_MAX, sizeof *in);
-    for (size_t i = 0; i < x->n_ok; i++)
-        first = first < 0 || x->ok[i]->t0 < first ? x->ok[i]->t0 : first;
+    struct seconds_of c = {NULL, 1, INT64_MAX};
+    int64_t last = 0;
+    uint32_t most = 0;
     for (size_t i = 0; i < x->n_ok; i++) {
-        const struct request *r = x->ok[i];
-        int64_t end = (when(r, PEER_Z) - first) / NS_PER_S;
-        if (row->shape == PEER_RUN_IN_FLIGHT_1S) {
-            for (int64_t k = (r->t0 - first) / NS_PER_S; k <= end && k < SECONDS_MAX; k++)
-                in[k]++;
-            continue;
-        }
-        for (size_t k = 0; k < r->out.n; k++)
-            count_second(in, r->out.v[k].t_ns, first);
-        if (row->to == PEER_CHOICE)
-            count_choices(in, r, first);
+        c.first_ns = x->ok[i]->t0 < c.first_ns ? x->ok[i]->t0 : c.first_ns;
+        last = when(x->ok[i], PEER_Z) > last ? when(x->ok[i], PEER_Z) : last;
     }
-    for (size_t k = 0; k < SECONDS_MAX; k++)
-        most = in[k] > most ? in[k] : most;
-    free(in);
+    if (last > c.first_ns)
+        c.n = (last - c.first_ns) / NS_PER_S + 1;
+    c.n = c.n < SECONDS_MAX ? c.n : SECONDS_MAX;
+    c.in = mem_array((size_t)c.n, sizeof *c.in);
+    for (size_t i = 0; i < x->n_ok; i++)
+        count_request(&c, row, x->ok[i]);
+    for (int64_t k = 0; k < c.n; k++)
+        most = c.in[k] > most ? c.in[k] : most;
+    free(c.in);
     return most;
 }
 
@@ -561,7 +577,7 @@ static void read_run(struct audit *a, const struct peer *p, size_t run, struct p
 
 void peers_report(struct audit *a, const struct peer *p, struct peer_reports *out)
 {
-    for (size_t run = 0; run < a->runs.n; run++) {
+    for (size_t run = 0; run < a->runs.n && run < RUNS_MAX; run++) {
         for (size_t i = 0; peers_all[i] != NULL && a->runs.v[run].requests.n > 0; i++) {
             if (p == NULL || p == peers_all[i])
                 read_run(a, peers_all[i], run, out);

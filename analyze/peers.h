@@ -53,8 +53,8 @@ const struct peer *peer_named(const char *name);
 const char *peer_name(const struct peer *p);
 const char *peer_version(const struct peer *p); /* what of it was read */
 
-/* Appends a report for each run that has requests, of p or, for NULL, of all; texts are a's.
- * peers_free. */
+/* Appends a report for each run that has requests (up to 1,000 runs), of p or, for NULL, of all;
+ * texts are a's. peers_free. */
 void peers_report(struct audit *a, const struct peer *p, struct peer_reports *out);
 void peers_free(struct peer_reports *r);
 

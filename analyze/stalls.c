@@ -174,16 +174,19 @@ static double product(const struct bins *b, size_t lag)
     return sum;
 }
 
-/* m R^2 of the stalls on a period. */
+/* m R^2 of the stalls on a period, each weighing what it cost: a busy machine adds many that cost
+ * little. m is how many there were if all weighed the same. */
 static double rayleigh(const struct stalls *x, double period_s)
 {
-    double c = 0, s = 0;
+    double c = 0, s = 0, squares = 0;
     for (size_t i = 0; i < x->all.n; i++) {
         double phase = TWO_PI * (double)(x->all.v[i].t_ns - x->all.v[0].t_ns) / NS_PER_S / period_s;
-        c += cos(phase);
-        s += sin(phase);
+        double weight = (double)x->all.v[i].excess_ns;
+        c += weight * cos(phase);
+        s += weight * sin(phase);
+        squares += weight * weight;
     }
-    return (c * c + s * s) / (double)x->all.n;
+    return squares > 0 ? (c * c + s * s) / squares : 0;
 }
 
 static double refine(const struct stalls *x, double period_s, double *score)
@@ -218,7 +221,10 @@ static void find_period(const struct bins *b, const struct audit_options *o, str
     double squares = product(b, 0);
     for (size_t l = 1; l <= lags && squares > 0; l++)
         r[l] = product(b, l) / squares;
-    for (size_t l = LAG_MIN; l < lags; l++) {
+    size_t from = LAG_MIN; /* within a stall, gaps may follow each other: that is no cycle yet */
+    while (from < lags && r[from] > 0)
+        from++;
+    for (size_t l = from; l < lags; l++) {
         bool local = r[l] >= r[l - 1] && r[l] >= r[l + 1];
         peak = local && (peak == 0 || r[l] > r[peak]) ? l : peak;
     }
@@ -252,17 +258,20 @@ static bool sent_on(const struct audit *a, const struct run_scope *s, const stru
                     double score)
 {
     struct stalls sent = {0};
-    bool *paused = mem_array(a->requests.n + 1, sizeof *paused);
+    double *lost = mem_array(a->requests.n + 1, sizeof *lost), all = 0;
     size_t pausing = 0;
     for (size_t i = 0; i < x->all.n; i++) {
-        pausing += !paused[x->all.v[i].request];
-        paused[x->all.v[i].request] = true;
+        lost[x->all.v[i].request] += (double)x->all.v[i].excess_ns;
+        all += (double)x->all.v[i].excess_ns;
     }
-    for (size_t i = 0; i < s->n; i++)
-        VEC_PUSH(&sent.all, ((struct stall){.t_ns = a->requests.v[s->requests[i]].t0}));
+    for (size_t i = 0; i < s->n; i++) {
+        pausing += lost[s->requests[i]] > HALF * all / (double)s->n;
+        VEC_PUSH(&sent.all,
+                 ((struct stall){.t_ns = a->requests.v[s->requests[i]].t0, .excess_ns = 1}));
+    }
     bool same = 2 * pausing > s->n && rayleigh(&sent, x->period_s) >= score;
     VEC_FREE(&sent.all);
-    free(paused);
+    free(lost);
     return same;
 }
 

@@ -18,7 +18,7 @@ struct stalls {
     double lost_share;     /* excess of the stalls / time between first and last output events */
     double period_s;       /* NAN: no cycle */
     double correlation;    /* of the excess time with itself a period later */
-    double score;          /* m R^2 (Rayleigh) of the stalls on that period */
+    double score;          /* m R^2 (Rayleigh) of the stalls on that period, by what they cost */
     int64_t cycles;        /* periods that fit into the time looked at */
     bool by_client;        /* requests are sent on that period: it may be the client's own */
 };

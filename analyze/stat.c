@@ -305,20 +305,25 @@ struct interval stat_bootstrap_ratio(const double *a, size_t na, const double *b
     return percentiles(drawn);
 }
 
-/* Slope of the points that index names, or of all. */
+/* Slope of the points that index names, or of all; NAN if they stand on one x. */
 static double slope_of(const double *x, const double *y, const size_t *index, size_t n)
 {
     double mx = 0, my = 0, xx = 0, xy = 0;
+    bool differ = false;
     for (size_t i = 0; i < n; i++) {
-        mx += x[index != NULL ? index[i] : i] / (double)n;
-        my += y[index != NULL ? index[i] : i] / (double)n;
+        size_t k = index != NULL ? index[i] : i;
+        mx += x[k];
+        my += y[k];
+        differ |= x[k] != x[index != NULL ? index[0] : 0];
     }
+    mx /= (double)n;
+    my /= (double)n;
     for (size_t i = 0; i < n; i++) {
         size_t k = index != NULL ? index[i] : i;
         xx += (x[k] - mx) * (x[k] - mx);
         xy += (x[k] - mx) * (y[k] - my);
     }
-    return xx > 0 ? xy / xx : NAN;
+    return differ && xx > 0 ? xy / xx : NAN;
 }
 
 static struct interval slope_normal(const double *x, const double *y, size_t n,

@@ -3,9 +3,9 @@
  * (byte-level, or with byte fallback), or the ranks of a .tiktoken. Special tokens that a server
  * adds around a text are not counted; those that stand in the text are (tokenizer.json).
  *
- * Which characters are letters, and what composes to what, is known to PCRE2 and utf8proc by
- * the Unicode version they were made for, and to the reference by its own: a character younger than
- * the older of the two may be split differently.
+ * Characters are classed as Unicode 16 does, as the reference does (tokenizer_young.h). Normal
+ * forms are utf8proc's; the reference composes by tables of about 2016, so that a mark younger than
+ * that may be counted differently where there is a normalizer.
  *
  * Not for two threads at once. */
 #ifndef ANALYZE_TOKENIZER_H

@@ -73,12 +73,12 @@ static void copy(struct translation *t, size_t n)
     t->i += n;
 }
 
-/* A general category, for the inside of a class. */
-static void put_category(struct translation *t, const char *category)
+/* A general category or a script, for the inside of a class. */
+static void put_category(struct translation *t, const char *name)
 {
-    buf_printf(t->out, "\\p{%s}", category);
+    buf_printf(t->out, "\\p{%s%s}", strlen(name) > 2 ? "sc:" : "", name);
     if (t->young)
-        young_put(t->out, category);
+        young_put(t->out, name);
 }
 
 /* What \w is made of: Alphabetic, marks, decimal digits, connectors. */
@@ -92,18 +92,16 @@ static void put_word(struct translation *t)
         put(t, JOINERS);
 }
 
-/* \p{L}, \P{Lu}, \p{^N}, of n bytes. What a class lacks cannot be said inside of another: there,
- * the young are left out. */
-static void put_property(struct translation *t, struct slice name, bool inverted, bool in_class)
+/* What a class lacks cannot be said inside of another: there, the young are left out. */
+static void put_property(struct translation *t, const char *name, bool inverted, bool in_class)
 {
-    char category[3] = {name.p[0], name.n > 1 ? name.p[1] : '\0', '\0'};
     if (!t->young || (in_class && inverted)) {
-        buf_printf(t->out, "\\%c{%s}", inverted ? 'P' : 'p', category);
+        buf_printf(t->out, "\\%c{%s%s}", inverted ? 'P' : 'p', strlen(name) > 2 ? "sc:" : "", name);
         return;
     }
     if (!in_class)
         put(t, inverted ? "[^" : "[");
-    put_category(t, category);
+    put_category(t, name);
     if (!in_class)
         put(t, "]");
 }
@@ -128,12 +126,12 @@ static int property(struct translation *t, bool in_class)
         if (whole > t->in.n - t->i || (!isalpha((unsigned char)name[k]) && name[k] != '_'))
             return refuse(t, t->i, whole);
     }
-    if (n == 0)
+    char copy[64];
+    if (n == 0 || n >= sizeof copy)
         return refuse(t, t->i, 3);
-    if (n <= 2)
-        put_property(t, (struct slice){name, n}, inverted, in_class);
-    else
-        buf_printf(t->out, "\\%c{sc:%.*s}", inverted ? 'P' : 'p', (int)n, name);
+    memcpy(copy, name, n);
+    copy[n] = '\0';
+    put_property(t, copy, inverted, in_class);
     t->i += whole;
     return TA_OK;
 }

@@ -58,6 +58,10 @@ static const struct young {
 void young_put(struct buf *out, const char *category)
 {
     size_t n = strlen(category);
+    if (strcmp(category, "Han") == 0) { /* extensions I and H */
+        buf_puts(out, "\\x{2ebf0}-\\x{2ee5d}\\x{31350}-\\x{323af}");
+        return;
+    }
     for (size_t i = 0; i < sizeof young / sizeof *young; i++) {
         const struct young *y = &young[i];
         if (strncmp(y->category, category, n) != 0)

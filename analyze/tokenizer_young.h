@@ -8,7 +8,8 @@
 #include "traces/base/buf.h"
 #include "traces/base/span.h"
 
-/* Adds those of a general category ("L", "Lu") as ranges of a class. */
+/* Adds those of a general category ("L", "Lu"), or of the script Han, as ranges of a class. The few
+ * of other scripts are left out. */
 void young_put(struct buf *out, const char *category);
 
 /* Is there one in a text (valid UTF-8)? */

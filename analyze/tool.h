@@ -49,6 +49,7 @@ enum figure_id {
 /* A column of per-request rows. */
 enum row_field {
     ROW_NONE,
+    ROW_BODY,    /* text: the body of the request; its hash is an id */
     ROW_ID,      /* text: X-Request-ID, or the id of the reply */
     ROW_START,   /* s, on whatever clock */
     ROW_END,     /* s, the same clock */
@@ -96,7 +97,6 @@ struct tool {
     const struct tool_formula *formulas; /* FIGURES of them */
     bool step_quantiles;                 /* no interpolation between order statistics */
     bool clock_is_epoch;                 /* of its rows */
-    double late_s;                       /* so much after the last reply a run's duration may end */
 };
 
 extern const struct tool tool_vllm, tool_sglang, tool_aiperf, tool_aiperf_rows, tool_genai_perf,

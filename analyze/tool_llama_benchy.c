@@ -19,25 +19,29 @@ static const struct tool_path paths[] = {
 
 #define OLD_COUNT "llama-benchy counted events for tokens before April 2026"
 
+#define PROBES                                                                                     \
+    "llama-benchy also sends requests to warm up and to measure latency, which its file leaves "   \
+    "out"
+
 static const struct tool_formula formulas[FIGURES] = {
     [F_TTFR] = {{"llama-benchy ttfr: c_1-t0",
                  {"c_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_C1, false, NULL},
                  -1,
                  "no event was seen"},
-                1,
-                NULL},
+                10,
+                PROBES},
     [F_TTFT] = {{"llama-benchy e2e_ttft: o_1-t0",
                  {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
                  -1,
                  "no text was seen"},
-                1,
-                NULL},
+                10,
+                PROBES},
     [F_USER_TPS] = {{"llama-benchy tg_req: (N-1)/(z-o_1)",
                      {"(N-1)/(z-o_1)", SHAPE_RATE, COUNT_N_LESS_1, AT_O1, AT_Z, false, NULL},
                      -1,
                      "the server stated no token count"},
-                    1,
-                    NULL},
+                    10,
+                    PROBES},
     [F_OUTPUT_TPS] = {{"llama-benchy tg: (sum(N)-n)/(max o_M-min o_1)",
                        {"(sum(N)-n)/(max o_M-min o_1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE,
                         true, tool_benchy_batch_tps},

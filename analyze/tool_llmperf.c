@@ -55,7 +55,7 @@ static const struct tool_formula formulas[FIGURES] = {
                       "the server stated no token count"},
                      2,
                      OWN_TOKENS},
-    [F_INPUT] = {.slack = 2, .weak = OWN_TOKENS},
+    [F_INPUT] = {.slack = 10, .weak = OWN_TOKENS},
     [F_OUTPUT] = {.slack = 2, .weak = OWN_TOKENS},
     [F_OUTPUT_TPS] = {{"llmperf mean_output_throughput: sum(N)/T",
                        {"sum(N)/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,

@@ -31,6 +31,8 @@ static const struct tool_row rows[] = {
     {"input_lens[]", ROW_INPUT, 1}, {"errors[]", ROW_ERROR, 1}, {.path = NULL},
 };
 
+#define PROMPTS "SGLang may count a prompt with its own tokenizer, before the chat template"
+
 /* Its latency ends with the last line read, usage and [DONE] included. Where no event carries usage
  * its N is max_tokens: the trace has no N then either. */
 static const struct tool_formula formulas[FIGURES] = {
@@ -73,6 +75,8 @@ static const struct tool_formula formulas[FIGURES] = {
                         "there is no request"},
                        1,
                        NULL},
+    [F_INPUT] = {.slack = 10, .weak = PROMPTS},
+    [F_INPUT_SUM] = {.slack = 10, .weak = PROMPTS},
     [F_PEAK_TPS] = {.slack = 1e9,
                     .weak = "SGLang's peak counts events in fixed seconds, and an "
                             "event need not be one token"},
@@ -89,5 +93,4 @@ const struct tool tool_sglang = {
     .object = "",
     .rows = rows,
     .formulas = formulas,
-    .late_s = 1,
 };

@@ -37,6 +37,8 @@ static const struct tool_row rows[] = {
     {.path = NULL},
 };
 
+#define PROMPTS "vLLM may count a prompt with its own tokenizer, before the chat template"
+
 /* Its first token is the first event with choices, empty or not; its end the last such event. */
 static const struct tool_formula formulas[FIGURES] = {
     [F_TTFT] = {{"vllm ttft: c_1-t0",
@@ -79,6 +81,8 @@ static const struct tool_formula formulas[FIGURES] = {
                         "no request succeeded"},
                        1,
                        NULL},
+    [F_INPUT] = {.slack = 10, .weak = PROMPTS},
+    [F_INPUT_SUM] = {.slack = 10, .weak = PROMPTS},
     [F_PEAK_TPS] = {.slack = 1e9,
                     .weak = "vLLM's peak counts events in fixed seconds, and an event "
                             "need not be one token"},
@@ -95,5 +99,4 @@ const struct tool tool_vllm = {
     .object = "",
     .rows = rows,
     .formulas = formulas,
-    .late_s = 1,
 };

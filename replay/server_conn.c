@@ -18,7 +18,7 @@
 enum {
     UNREAD_BYTES = 64 << 20, /* written and not yet taken by the client */
     BEHIND_BYTES = 1 << 20,  /* … with that much no further request of its is taken up */
-    WAITING = 64 /* requests parsed while one is answered; beyond, reading stops */
+    WAITING = 64             /* requests parsed while one is answered; beyond, reading stops */
 };
 
 /* A request being received or waiting. */

@@ -14,6 +14,13 @@ printf 'metric,stat,value,unit\nrate,p50,60.5,tok/s\n' >"$tmp/true.csv"
 status 0 "$tokaudit" analyze "$example" --claims "$tmp/true.csv"
 prints 'confirmed'
 
+# The same, as the harness itself prints it (tests/support/naive_harness.c).
+echo '{"requests":9,"gen_tps_p50":13754,"ttft_p50_ms":1053.1}' >"$tmp/harness.json"
+status 1 "$tokaudit" analyze "$example" --claims "$tmp/harness.json"
+prints 'differs  gen_tps_p50=13754'
+prints 'P43'
+prints 'confirmed  ttft_p50=1053.1ms'
+
 # A tool's file about this trace: one figure is what its own definition gives, the rate is none.
 cat >"$tmp/vllm.json" <<'END'
 {"backend":"vllm","tokenizer_id":"t","num_prompts":9,"completed":9,"failed":0,"duration":9.53,"total_output_tokens":576,

@@ -213,7 +213,9 @@ fi
 grep -a -q hush-1f2e3d "$tmp/live" || fail "--redact none: the secrets are not there"
 recorded
 [ $found = 0 ] || fail "capture ended with $found: $(cat "$tmp/err")"
-grep -a -q '15 secrets were overwritten' "$tmp/err" || fail "what was overwritten is not said: $(cat "$tmp/err")"
+overwritten=$(sed -n 's/.* \([0-9]*\) secrets were overwritten.*/\1/p' "$tmp/err" | head -n 1)
+[ "${overwritten:-0}" -ge 15 ] || # another test's traffic on lo may hold some more
+    fail "what was overwritten is not said: $(cat "$tmp/err")"
 ! grep -a -q 'hush' "$tmp/live" || fail "a secret reached the file"
 grep -a -q 'Authorization: Bearer \*\*\*\*\*\*\*\*\*\*\*' "$tmp/live" || fail "the scheme is gone"
 grep -a -q '{"b":"c"}' "$tmp/live" || fail "a body changed, though only secrets were to"

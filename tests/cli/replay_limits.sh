@@ -1,6 +1,7 @@
 #!/bin/sh
 # replay_limits.sh TOKAUDIT: a replay that runs out of something (descriptors, ports, the disk, whoever reads its output) or is
-# ended by signals: its requests have outcomes, its trace is whole, or readable as far as it goes where there was no room for more.
+# ended by signals: its requests have outcomes, its trace is whole, or, where there was no room for more, readable as far as
+# it goes.
 set -u
 . tests/support/cli.sh
 disk=$tmp/disk
@@ -102,7 +103,8 @@ until [ -s "$tmp/own.ports" ]; do
 done
 echo "40001 40008" 2>/dev/null >/proc/sys/net/ipv4/ip_local_port_range || { kill $server; exit 77; }
 port=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["http"])' "$tmp/own.ports")
-"$tokaudit" replay "$tmp/ports.plan" --target "http://127.0.0.1:$port" --timeout 1s -o "$tmp/ports.pcapng.gz" >"$tmp/out" 2>"$tmp/err"
+"$tokaudit" replay "$tmp/ports.plan" --target "http://127.0.0.1:$port" --timeout 1s -o "$tmp/ports.pcapng.gz" \
+    >"$tmp/out" 2>"$tmp/err"
 found=$?
 kill $server
 exit $found

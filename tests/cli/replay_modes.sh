@@ -46,7 +46,7 @@ replay again "$tmp/limit.plan" # a plan says all of it
 replay fast "$tmp/users.pcapng.gz" --mode closed --speed 4
 plan fast "$tmp/users.pcapng.gz" --mode closed --speed 4
 replay twice "$tmp/users.pcapng.gz" --repeat 2 --requests 15
-replay short "$tmp/users.pcapng.gz" --rate 10 --duration 450ms
+replay short "$tmp/users.pcapng.gz" --rate 4 --duration 1120ms
 replay model "$tmp/users.pcapng.gz" --mode closed --model "other \"one\""
 
 cat >"$tmp/check.py" <<'PY'

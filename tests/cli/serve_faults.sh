@@ -44,7 +44,8 @@ def connect(receive_bytes=None):
 
 def chat(model="ok"):
     tokens = 200 if model == "bulk" else 5
-    body = json.dumps({"model": model, "stream": True, "max_tokens": tokens, "messages": [{"role": "user", "content": "x"}]}).encode()
+    body = json.dumps({"model": model, "stream": True, "max_tokens": tokens,
+                       "messages": [{"role": "user", "content": "x"}]}).encode()
     return b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
         len(body), body)
 
@@ -179,8 +180,10 @@ def never_reads():
 
 
 def no_http():
-    for bad in (b"\0\xff" * 5000 + b"\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"y" * 300000 + b"\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
-                b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 100000 + b"\r\n", b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    for bad in (b"\0\xff" * 5000 + b"\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
+                b"GET / HTTP/1.1\r\nX: " + b"y" * 300000 + b"\r\n\r\n",
+                b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 100000 + b"\r\n",
+                b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
                 b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"):
         s = connect()
         try:

@@ -8,6 +8,7 @@
 #include "analyze/findings.h"
 #include "analyze/load.h"
 #include "analyze/metrics.h"
+#include "analyze/peers.h"
 #include "analyze/report_html_page.h"
 #include "analyze/report_json.h"
 #include "analyze/report_text.h"
@@ -34,9 +35,12 @@ static inline void audit_judge(struct audit *a, const struct audit_options *o)
 }
 
 /* No byte of a trace may steer a terminal. */
-static inline void audit_check_text(const struct audit *a)
+static inline void audit_check_text(struct audit *a)
 {
     struct buf out;
+    struct peer_reports as = {0};
+    peers_report(a, NULL, &as);
+    a->as = &as;
     buf_init(&out, 64u << 20);
     report_text_write(a, (struct report_text_options){.requests = true}, &out);
     for (size_t i = 0; i < out.n; i++) {
@@ -46,6 +50,8 @@ static inline void audit_check_text(const struct audit *a)
         }
     }
     buf_done(&out);
+    a->as = NULL;
+    peers_free(&as);
 }
 
 static inline void audit_check_json(const struct audit *a)

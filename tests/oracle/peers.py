@@ -295,4 +295,5 @@ def main():
     print(f"{trace}: {len(of_run)} runs, {held} figures of {len(TOOLS)} tools agree, {nulls} of them not measurable")
 
 
-main()
+if __name__ == "__main__":
+    main()

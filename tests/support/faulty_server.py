@@ -186,7 +186,7 @@ GARBAGE = bytes((i * 197 + (i >> 8) * 31 + 128) & 0xFF for i in range(4096))
 FAULTS = {
     "ok": answer,
     "document": sends(status(b"200 OK", DOCUMENT), then=None),
-    "interim": lambda c: (c.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), answer(c))[1],
+    "interim": sends(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", then=answer),
     "slow": slow_write,
     "bulk": bulk,
     "reset-before": sends(then=reset),

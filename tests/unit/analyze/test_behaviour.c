@@ -425,6 +425,41 @@ static void known_prompts(void **state)
     }
 }
 
+/* Five repeats of a workload without salt are five runs; that the last four are known is one
+ * finding. */
+static void reuse_is_seen_over_repeats(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {"a", "b", "c", "d"};
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < 20; i++) {
+        double t0 = 10 * i, ttft = i < 4 ? 1 : 0.1;
+        struct request *r = scene_add(&a, (struct act){.t0 = t0,
+                                                       .first = t0 + ttft,
+                                                       .last = t0 + ttft + 2,
+                                                       .events = 40,
+                                                       .tokens = 40,
+                                                       .prompt = 1000});
+        r->body_sha256 = bodies[i % 4];
+        r->client_port = (uint16_t)(1000 + i);
+        made_entry(&a, (struct ledger_entry){.local_port = 1000 + i,
+                                             .sent_ns = 10000 * i,
+                                             .workload = "w",
+                                             .name = bodies[i % 4],
+                                             .group = -1,
+                                             .repeat = i / 4});
+    }
+    judge(&a, &audit_defaults);
+    assert_int_equal(a.runs.n, 5);
+    const struct finding *x = found(&a, "server.cache-reuse");
+    assert_non_null(x);
+    assert_int_equal(x->run, 0);
+    assert_int_equal(a.findings.n, 1);
+    near(x->effects.v[0].percent, -90, 1e-6);
+    audit_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +475,7 @@ int main(void)
         cmocka_unit_test(a_busy_server_does_not),
         cmocka_unit_test(early_stops),
         cmocka_unit_test(known_prompts),
+        cmocka_unit_test(reuse_is_seen_over_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,6 +288,27 @@ static void own_form_in_three_shapes(void **state)
     }
 }
 
+/* What tests/support/naive_harness.c prints; and an entry stays one, whatever else it holds. */
+static void members_that_are_claims(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    struct claim_files fs = {.rows = 0};
+    struct err e = {0};
+    static const char harness[] =
+        "{\"requests\":9,\"gen_tps_p50\":13754,\"ttft_p50_ms\":1053.1,\"x\":1}";
+    static const char entry[] =
+        "{\"requests\":9,\"gen_tps_p50\":1,\"metric\":\"failed\",\"value\":0}";
+    assert_int_equal(take(&fs, &a, harness, NULL, &e), TA_OK);
+    assert_int_equal(take(&fs, &a, entry, NULL, &e), TA_OK);
+    assert_int_equal(a.claims.n, 4);
+    assert_string_equal(a.claims.v[1].text, "gen_tps_p50=13754");
+    assert_string_equal(a.claims.v[1].stat, "p50");
+    assert_true(fabs(a.claims.v[2].claimed - 1.0531) < 1e-12);
+    assert_string_equal(a.claims.v[3].metric, "failed");
+    audit_free(&a);
+}
+
 struct refused {
     const char *text, *format, *says;
 };
@@ -333,6 +354,7 @@ int main(void)
         cmocka_unit_test(each_tool),
         cmocka_unit_test(rows_are_read),
         cmocka_unit_test(own_form_in_three_shapes),
+        cmocka_unit_test(members_that_are_claims),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,8 @@ static const struct defined defined[] = {
     {"aiperf", "output_tokens", "301", VERDICT_CONFIRMED, "output_tokens"},
     {"aiperf", "output_tokens", "290", VERDICT_NOT_MEASURABLE, NULL},
     {"aiperf", "output_tokens", "100", VERDICT_DIFFERS, "output_tokens"},
+    {"vllm", "input_tokens", "31", VERDICT_NOT_MEASURABLE, NULL}, /* without the template */
+    {"guidellm", "input_tokens", "31", VERDICT_DIFFERS, "input_tokens"},
     {"vllm", "output_tokens", "290", VERDICT_DIFFERS, "output_tokens"},
     /* A tool's clock is not a packet's: some ms late accuse nobody, a second does. */
     {"aiperf", "ttft", "1.015s", VERDICT_NOT_MEASURABLE, NULL},
@@ -281,6 +283,36 @@ static void rows_are_joined_by_id(void **state)
     audit_free(&a);
 }
 
+/* GuideLLM names the reply, inference-perf keeps the body; one that was sent twice names nothing.
+ */
+static void rows_are_joined_by_reply_or_body(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    struct claim_files fs = {.rows = 0};
+    add_requests(&a, 3);
+    a.requests.v[0].reply_id = model_hash(slice_of("c-1"));
+    /* sha256 of "a" and, twice, of "b\n" */
+    a.requests.v[0].body_sha256 =
+        "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
+    a.requests.v[1].body_sha256 = a.requests.v[2].body_sha256 =
+        "0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f";
+    judge(&a, &fs,
+          "{\"metadata\":{\"version\":2},\"benchmarks\":[{\"metrics\":{\"x\":1},\"requests\":"
+          "{\"successful\":[{\"response_id\":\"c-1\",\"time_to_first_token_ms\":1000.0}]}}]}");
+    judge(&a, &fs,
+          "[{\"start_time\":1,\"request\":\"\\u0061\",\"info\":{\"response_metrics\":"
+          "{\"output_tokens\":101}}},{\"request\":\"b\\n\",\"info\":{}}]");
+    assert_int_equal(fs.summaries.v[0].joined, 1);
+    assert_non_null(strstr(fs.summaries.v[0].join, "the id in the reply (exact)"));
+    assert_int_equal(fs.summaries.v[1].joined, 1);
+    assert_non_null(strstr(fs.summaries.v[1].join, "1 of 2 rows by the request's body (exact)"));
+    for (size_t i = 0; i < a.claims.n; i++)
+        assert_int_equal(a.claims.v[i].request, 1);
+    claim_files_free(&fs);
+    audit_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +321,7 @@ int main(void)
         cmocka_unit_test(which_requests_a_file_is_about),
         cmocka_unit_test(rows_are_joined_or_not),
         cmocka_unit_test(rows_are_joined_by_id),
+        cmocka_unit_test(rows_are_joined_by_reply_or_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,10 +177,50 @@ static void sorts_as_qsort_does(void **state)
     }
 }
 
+/* Against Python's statistics.linear_regression. */
+static void lines_through_points(void **state)
+{
+    (void)state;
+    static const double x[] = {1, 2, 3, 4, 5, 6}, exact[] = {3, 5, 7, 9, 11, 13};
+    static const double y[] = {2.1, 3.9, 6.2, 7.8, 10.1, 11.9}, same[] = {2, 2, 2, 2, 2, 2};
+    struct stat_line line = stat_fit(x, exact, 6);
+    near(line.slope, 2);
+    near(line.intercept, 1);
+    near(line.interval.lo, 2);
+    near(line.interval.hi, 2);
+    line = stat_fit(x, y, 6);
+    assert_true(fabs(line.slope - 1.9771428571428573) < 1e-12);
+    assert_true(fabs(line.intercept - 0.08) < 1e-12);
+    assert_true(line.interval.lo < line.slope && line.interval.lo > 1.8);
+    assert_true(line.interval.hi > line.slope && line.interval.hi < 2.1);
+    struct stat_line again = stat_fit(x, y, 6);
+    assert_true(again.interval.lo == line.interval.lo && again.interval.hi == line.interval.hi);
+    assert_true(isnan(stat_fit(same, y, 6).slope));
+    assert_true(isnan(stat_fit(x, y, 2).slope));
+}
+
+/* Of many points the interval is the normal one: 1.96 standard errors. */
+static void lines_through_many_points(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    double x[N], y[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = i;
+        y[i] = 3 * i + (i % 2 == 0 ? 1 : -1);
+    }
+    struct stat_line line = stat_fit(x, y, N);
+    double error = 1 / sqrt(N * ((double)N * N - 1) / 12);
+    assert_true(fabs(line.slope - 3) < 1e-4);
+    assert_true(fabs((line.interval.hi - line.interval.lo) / (2 * 1.96 * error) - 1) < 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_are_those_of_python),
+        cmocka_unit_test(lines_through_points),
+        cmocka_unit_test(lines_through_many_points),
         cmocka_unit_test(ends_are_the_extremes),
         cmocka_unit_test(moments_are_those_of_python),
         cmocka_unit_test(median_interval_is_the_exact_one),
