@@ -33,7 +33,7 @@ struct generator *generator_new(uv_loop_t *loop, const struct generator_options 
     struct generator *g = mem_zalloc(sizeof *g);
     g->options = *options;
     engine_init(&g->engine, options->profile, options->time_scale);
-    g->release = release_new(loop, on_due, g, e);
+    g->release = release_new(loop, RELEASE_GENTLY, on_due, g, e);
     if (g->release != NULL)
         return g;
     free(g);

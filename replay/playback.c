@@ -410,7 +410,7 @@ struct playback *playback_open(uv_loop_t *loop, const char *address,
     pb->env.server = pb->name;
     listener_init(&pb->listener, &pb->env);
     pb->answers = answers_new(options->recording, options->match);
-    pb->release = release_new(loop, on_due, pb, e);
+    pb->release = release_new(loop, RELEASE_GENTLY, on_due, pb, e);
     if (pb->release != NULL && listener_open(&pb->listener, address, e) == TA_OK)
         return pb;
     playback_close(pb);

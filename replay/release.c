@@ -20,6 +20,7 @@ enum { EARLY_NS = 2500000 };
 enum { SPIN_NS = 20000, HANDLES = 2 };
 
 struct release {
+    int64_t early_ns;
     void (*due)(void *ctx);
     void *ctx;
     int64_t at_ns;     /* -1: none */
@@ -115,10 +116,15 @@ static void wake_close(struct release *r)
 
 #endif
 
-struct release *release_new(uv_loop_t *loop, void (*due)(void *ctx), void *ctx, struct err *e)
+struct release *release_new(uv_loop_t *loop, enum release_manner manner, void (*due)(void *ctx),
+                            void *ctx, struct err *e)
 {
     struct release *r = mem_zalloc(sizeof *r);
-    *r = (struct release){.due = due, .ctx = ctx, .at_ns = -1, .open = HANDLES};
+    *r = (struct release){.early_ns = manner == RELEASE_EXACTLY ? EARLY_NS : 0,
+                          .due = due,
+                          .ctx = ctx,
+                          .at_ns = -1,
+                          .open = HANDLES};
     if (wake_open(r, loop, e) != TA_OK) {
         free(r);
         return NULL;
@@ -133,10 +139,10 @@ void release_at(struct release *r, int64_t mono_ns)
 {
     release_stop(r);
     r->at_ns = mono_ns;
-    if (mono_ns - clock_mono_ns() <= EARLY_NS)
+    if (mono_ns - clock_mono_ns() <= r->early_ns)
         uv_idle_start(&r->turning, on_turn);
     else
-        wake_at(r, mono_ns - EARLY_NS);
+        wake_at(r, mono_ns - r->early_ns);
 }
 
 void release_stop(struct release *r)

@@ -1,6 +1,7 @@
-/* Calls back at an exact instant of monotonic time: a timer wakes the loop early, the loop then
- * turns without sleeping (reads are still taken), and the last microseconds are a spin. Never
- * early. */
+/* Calls back at an instant of monotonic time, never early. Exactly: a timer wakes the loop early,
+ * the loop then turns without sleeping (reads are still taken), and the last microseconds are a
+ * spin. Gently: the loop sleeps to the end, and leaves the processor to others; later by some 50
+ * µs. */
 #ifndef REPLAY_RELEASE_H
 #define REPLAY_RELEASE_H
 
@@ -11,9 +12,12 @@
 
 struct release;
 
+enum release_manner { RELEASE_EXACTLY, RELEASE_GENTLY };
+
 /* due is called on the loop, once for each release_at. NULL and *e (TA_ESYS) if the system has no
  * timer left. */
-struct release *release_new(uv_loop_t *loop, void (*due)(void *ctx), void *ctx, struct err *e);
+struct release *release_new(uv_loop_t *loop, enum release_manner manner, void (*due)(void *ctx),
+                            void *ctx, struct err *e);
 
 /* Sets the one deadline, in place of any before; may be called from due. A time that has passed is
  * due at once, from the loop, not from inside this call. */

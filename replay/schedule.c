@@ -563,7 +563,7 @@ struct schedule *schedule_new(uv_loop_t *loop, const struct plan *p, const struc
     d->lanes = lanes_of(p);
     for (size_t i = 0; i < p->requests.n; i++)
         d->weight += p->requests.v[i].body.n + 1;
-    d->release = release_new(loop, on_due, d, e);
+    d->release = release_new(loop, RELEASE_EXACTLY, on_due, d, e);
     if (d->release == NULL) {
         schedule_free(d);
         return NULL;

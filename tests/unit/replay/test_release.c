@@ -24,6 +24,8 @@ struct run {
     int pipe[2];
 };
 
+static enum release_manner manner;
+
 static void on_due(void *ctx)
 {
     struct run *r = ctx;
@@ -38,7 +40,7 @@ static void start(struct run *r)
 {
     struct err e;
     uv_loop_init(&r->loop);
-    r->release = release_new(&r->loop, on_due, r, &e);
+    r->release = release_new(&r->loop, manner, on_due, r, &e);
     assert_non_null(r->release);
 }
 
@@ -187,5 +189,7 @@ int main(void)
         cmocka_unit_test(reads_go_on),
         cmocka_unit_test(agenda_gives_the_earliest),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("exactly", tests, NULL, NULL);
+    manner = RELEASE_GENTLY;
+    return failed + cmocka_run_group_tests_name("gently", tests, NULL, NULL);
 }
