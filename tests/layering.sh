@@ -5,6 +5,7 @@
 #   - who may include whom, and which folder may see which library
 #   - the words that the trace layer must not know
 #   - banned calls, and the size of functions and files
+#   - nothing in the root that does not belong there: a program, what a fuzzer left
 #   - every header compiles alone (CC, CPPFLAGS and CFLAGS are heeded)
 #
 # Words and sizes are read as they stand; calls and functions with comments and strings blanked.
@@ -199,6 +200,12 @@ while read -r header; do
         sed 's/^/    /' "$tmp/cc" | head -n 5
     fi
 done <"$tmp/headers" >>"$tmp/found"
+
+# ------------------------------------------------------------------------------------------------
+
+git ls-files 2>/dev/null | awk -F/ '{ print $1 }' | sort -u | grep -v -x -E \
+    '\.ci|\.clang-format|\.gitignore|[A-Z]+(\.md)?|CMakeLists\.txt|CMakePresets\.json|bootstrap|main\.c|analyze|capture|plots|replay|tests|traces' |
+    sed 's/$/:1: does not belong in the root/' >>"$tmp/found" || : # outside a checkout there is nothing to see
 
 # ------------------------------------------------------------------------------------------------
 
