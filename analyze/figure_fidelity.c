@@ -11,7 +11,7 @@
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
 
-enum { POINTS_MAX = 4000, SHARES_MAX = 1000, EDGES_MAX = 4000 };
+enum { POINTS_MIN = 10, POINTS_MAX = 4000, SHARES_MAX = 1000, EDGES_MAX = 4000 };
 
 static const double limit_ms = 1; /* shaded: no figure of a served token suffers from less */
 
@@ -161,13 +161,15 @@ static void put_flight(struct figure *f, const struct audit *a, const struct fid
 
 static void put_heads(struct figure *f, const struct audit *a, const struct fidelity *d)
 {
-    char p99[32];
-    bool due = d->basis == FIDELITY_DUE;
-    units_duration(d->send_error.p99, p99);
+    char within[32];
+    bool due = d->basis == FIDELITY_DUE, p99 = d->send_error.n >= SPREAD_P99_MIN;
+    units_duration(p99 ? d->send_error.p99 : d->send_error.max, within);
+    const char *who = p99 ? "99 % of the requests" : "all requests";
     const char *title =
-        due ? figure_text(&f->texts, "99 %% of the requests left within %s of their time", p99)
-            : figure_text(&f->texts,
-                          "Waiting for each other, 99 %% left within %s of the recording", p99);
+        due ? figure_text(&f->texts, "%s left within %s of their time", p99 ? who : "All requests",
+                          within)
+            : figure_text(&f->texts, "Waiting for each other, %s left within %s of the recording",
+                          who, within);
     const struct request *first = &a->requests.v[d->points.v[0].request];
     figure_heads(f, title,
                  figure_text(&f->texts, "%s: %zu requests, first byte on the wire %s",
@@ -185,7 +187,7 @@ static void put_heads(struct figure *f, const struct audit *a, const struct fide
 bool figure_fidelity(struct figure *f, const struct audit *a, size_t trace)
 {
     const struct fidelity *d = fidelity_of(a, trace);
-    if (d == NULL || d->points.n == 0)
+    if (d == NULL || d->points.n < POINTS_MIN)
         return false;
     char name[32], text[32];
     snprintf(name, sizeof name, "fidelity-%zu", trace + 1);
@@ -197,11 +199,13 @@ bool figure_fidelity(struct figure *f, const struct audit *a, size_t trace)
     plot_number(&f->plot, "LO", lo);
     plot_number(&f->plot, "HI", hi);
     plot_number(&f->plot, "P50", fmax(ms(d->send_error.p50), lo));
-    plot_number(&f->plot, "P99", fmax(ms(d->send_error.p99), lo));
+    bool p99 = d->send_error.n >= SPREAD_P99_MIN;
+    int64_t high = p99 ? d->send_error.p99 : d->send_error.max;
+    plot_number(&f->plot, "P99", fmax(ms(high), lo));
     plot_text(&f->plot, "P50_TEXT",
               figure_text(&f->texts, "p50 %s", units_duration(d->send_error.p50, text)));
     plot_text(&f->plot, "P99_TEXT",
-              figure_text(&f->texts, "p99 %s", units_duration(d->send_error.p99, text)));
+              figure_text(&f->texts, "%s %s", p99 ? "p99" : "max", units_duration(high, text)));
     plot_number(&f->plot, "LIMIT", d->basis == FIDELITY_DUE ? limit_ms : 0);
     plot_text(&f->plot, "WHEN", d->basis == FIDELITY_DUE ? "due time (s)" : "recorded time (s)");
     put_errors(f, d, lo);

@@ -258,7 +258,8 @@ struct claim {
     VEC(struct evidence) evidence;
 };
 
-/* Of absolute values, ns; n = 0: there were none. */
+/* Of absolute values, ns; n = 0: there were none. p99 is a figure from SPREAD_P99_MIN on. */
+enum { SPREAD_P99_MIN = 100 };
 struct spread {
     size_t n;
     int64_t p50, p99, max;

@@ -11,8 +11,10 @@
 static void put_spread(struct buf *out, const struct spread *s)
 {
     char p50[32], p99[32], max[32];
-    buf_printf(out, "p50 %s, p99 %s, max %s", units_duration(s->p50, p50),
-               units_duration(s->p99, p99), units_duration(s->max, max));
+    buf_printf(out, "p50 %s, ", units_duration(s->p50, p50));
+    if (s->n >= SPREAD_P99_MIN)
+        buf_printf(out, "p99 %s, ", units_duration(s->p99, p99));
+    buf_printf(out, "max %s", units_duration(s->max, max));
 }
 
 static void put_label(struct buf *out, const struct fidelity *f, const char *label)
@@ -90,16 +92,14 @@ static void put_counts(struct buf *out, const struct fidelity *f)
 
 static void put_latency(struct buf *out, const struct fidelity *f)
 {
-    char due50[32], due99[32], sent50[32], sent99[32];
     if (f->effective.n == 0)
         return;
     put_label(out, f, "latency");
-    buf_printf(out,
-               "from the due time p50 %s, p99 %s (effective_latency); from the first byte sent %s "
-               "and %s (%zu requests)\n",
-               units_duration(f->effective.p50, due50), units_duration(f->effective.p99, due99),
-               units_duration(f->e2el.p50, sent50), units_duration(f->e2el.p99, sent99),
-               f->effective.n);
+    buf_puts(out, "from the due time ");
+    put_spread(out, &f->effective);
+    buf_puts(out, " (effective_latency); from the first byte sent ");
+    put_spread(out, &f->e2el);
+    buf_printf(out, " (%zu requests)\n", f->effective.n);
 }
 
 void report_fidelity_text(const struct audit *a, struct buf *out)
@@ -136,7 +136,10 @@ static void json_spread(struct jsonw *w, const char *key, const struct spread *s
     jsonw_object(w, key);
     jsonw_u64(w, "n", s->n);
     jsonw_int(w, "p50_ns", s->p50);
-    jsonw_int(w, "p99_ns", s->p99);
+    if (s->n >= SPREAD_P99_MIN)
+        jsonw_int(w, "p99_ns", s->p99);
+    else
+        jsonw_null(w, "p99_ns");
     jsonw_int(w, "max_ns", s->max);
     jsonw_end(w);
 }
