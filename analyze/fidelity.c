@@ -276,24 +276,21 @@ static void measure_skew(struct fidelity *f, const requests *found)
     free(skew);
 }
 
-struct edge {
-    int64_t t_ns;
-    int change;
-};
-
 static int by_edge(const void *a, const void *b)
 {
-    const struct edge *x = a, *y = b;
+    const struct flight_edge *x = a, *y = b;
     if (x->t_ns != y->t_ns)
         return x->t_ns < y->t_ns ? -1 : 1;
     return x->change - y->change; /* departures first */
 }
 
-static struct in_flight sweep(struct edge *v, size_t n)
+static struct in_flight sweep(struct flight_edge *v, size_t n)
 {
     struct in_flight s = {.average = NAN};
     double sum = 0;
     size_t now = 0;
+    if (n == 0)
+        return s;
     qsort(v, n, sizeof *v, by_edge);
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
@@ -308,9 +305,6 @@ static struct in_flight sweep(struct edge *v, size_t n)
 
 static void compare_concurrency(struct fidelity *f, const requests *found)
 {
-    struct edge *now = mem_array(2 * found->n + 1, sizeof *now),
-                *then = mem_array(2 * found->n + 1, sizeof *then);
-    size_t n = 0, n_then = 0;
     int64_t repeat = INT64_MAX;
     for (size_t i = 0; i < found->n; i++) {
         int64_t own = found->v[i]->ledger->repeat;
@@ -321,17 +315,15 @@ static void compare_concurrency(struct fidelity *f, const requests *found)
         const struct ledger_recorded *old = &r->ledger->recorded;
         if (f->has_recorded && (r->ledger->repeat != repeat || !r->ledger->has_recorded))
             continue; /* a recording happened once */
-        now[n++] = (struct edge){r->t0, 1};
-        now[n++] = (struct edge){r->t_end > r->t0 ? r->t_end : r->t0, -1};
+        VEC_PUSH(&f->edges, ((struct flight_edge){r->t0, 1}));
+        VEC_PUSH(&f->edges, ((struct flight_edge){r->t_end > r->t0 ? r->t_end : r->t0, -1}));
         if (!r->ledger->has_recorded || old->end_ns < old->t_ns)
             continue;
-        then[n_then++] = (struct edge){old->t_ns, 1};
-        then[n_then++] = (struct edge){old->end_ns, -1};
+        VEC_PUSH(&f->edges_recorded, ((struct flight_edge){old->t_ns, 1}));
+        VEC_PUSH(&f->edges_recorded, ((struct flight_edge){old->end_ns, -1}));
     }
-    f->now = sweep(now, n);
-    f->recorded = sweep(then, n_then);
-    free(now);
-    free(then);
+    f->now = sweep(f->edges.v, f->edges.n);
+    f->recorded = sweep(f->edges_recorded.v, f->edges_recorded.n);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */

@@ -81,21 +81,6 @@ static void put_points(struct figure *f, const struct audit *a, const struct fid
 
 /* --- C ---------------------------------------------------------------------------------------- */
 
-struct edge {
-    int64_t t_ns;
-    int change;
-};
-
-typedef VEC(struct edge) edges;
-
-static int by_edge(const void *a, const void *b)
-{
-    const struct edge *x = a, *y = b;
-    if (x->t_ns != y->t_ns)
-        return x->t_ns < y->t_ns ? -1 : 1;
-    return x->change - y->change; /* departures first */
-}
-
 static void put_step(struct plot_table *t, int64_t since_ns, int n)
 {
     plot_cell_number(t, (double)since_ns / NS_PER_S);
@@ -104,57 +89,35 @@ static void put_step(struct plot_table *t, int64_t since_ns, int n)
 }
 
 /* The most in flight. Where there are too many changes, each slot of time says the most in it. */
-static int put_curve(struct plot_table *t, edges *v)
+static int put_curve(struct plot_table *t, const struct flight_edge *v, size_t n)
 {
-    qsort(v->v, v->n, sizeof *v->v, by_edge);
-    int64_t first = v->n > 0 ? v->v[0].t_ns : 0, last = v->n > 0 ? v->v[v->n - 1].t_ns : 0;
-    int64_t slot = v->n > EDGES_MAX ? (last - first) / (EDGES_MAX / 2) + 1 : 1;
+    int64_t first = n > 0 ? v[0].t_ns : 0, last = n > 0 ? v[n - 1].t_ns : 0;
+    int64_t slot = n > EDGES_MAX ? (last - first) / (EDGES_MAX / 2) + 1 : 1;
     int now = 0, most = 0, peak = 0;
     put_step(t, 0, 0);
-    for (size_t i = 0; i < v->n; i++) {
-        now += v->v[i].change;
+    for (size_t i = 0; i < n; i++) {
+        now += v[i].change;
         most = now > most ? now : most;
         peak = now > peak ? now : peak;
-        if (i + 1 < v->n && (v->v[i + 1].t_ns - first) / slot == (v->v[i].t_ns - first) / slot)
+        if (i + 1 < n && (v[i + 1].t_ns - first) / slot == (v[i].t_ns - first) / slot)
             continue;
-        put_step(t, v->v[i].t_ns - first, slot > 1 ? most : now);
+        put_step(t, v[i].t_ns - first, slot > 1 ? most : now);
         most = now;
     }
     put_step(t, last - first, now);
     return peak;
 }
 
-static void put_flight(struct figure *f, const struct audit *a, const struct fidelity *d)
+static void put_flight(struct figure *f, const struct fidelity *d)
 {
-    edges now = {0}, then = {0};
-    int64_t repeat = INT64_MAX;
-    for (size_t i = 0; i < a->requests.n; i++) {
-        const struct request *r = &a->requests.v[i];
-        if (r->trace == d->trace && r->ledger != NULL && r->ledger->repeat < repeat)
-            repeat = r->ledger->repeat;
-    }
-    for (size_t i = 0; i < a->requests.n; i++) {
-        const struct request *r = &a->requests.v[i];
-        if (r->trace != d->trace || r->ledger == NULL ||
-            (d->has_recorded && (r->ledger->repeat != repeat || !r->ledger->has_recorded)))
-            continue; /* a recording happened once */
-        const struct ledger_recorded *old = &r->ledger->recorded;
-        VEC_PUSH(&now, ((struct edge){r->t0, 1}));
-        VEC_PUSH(&now, ((struct edge){r->t_end > r->t0 ? r->t_end : r->t0, -1}));
-        if (!r->ledger->has_recorded || old->end_ns < old->t_ns)
-            continue;
-        VEC_PUSH(&then, ((struct edge){old->t_ns, 1}));
-        VEC_PUSH(&then, ((struct edge){old->end_ns, -1}));
-    }
     struct plot_table *t = plot_table(&f->plot, "FLIGHT", "in-flight", "t s, requests in flight");
-    int peak = put_curve(t, &now);
+    int peak = put_curve(t, d->edges.v, d->edges.n);
     plot_block_end(t);
-    int recorded = then.n > 0 ? put_curve(t, &then) : 0;
+    int recorded =
+        d->edges_recorded.n > 0 ? put_curve(t, d->edges_recorded.v, d->edges_recorded.n) : 0;
     peak = recorded > peak ? recorded : peak;
     plot_number(&f->plot, "PEAK", peak > 0 ? peak : 1);
-    plot_number(&f->plot, "HAS_RECORDED", then.n > 0);
-    VEC_FREE(&now);
-    VEC_FREE(&then);
+    plot_number(&f->plot, "HAS_RECORDED", d->edges_recorded.n > 0);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -210,7 +173,7 @@ bool figure_fidelity(struct figure *f, const struct audit *a, size_t trace)
     plot_text(&f->plot, "WHEN", d->basis == FIDELITY_DUE ? "due time (s)" : "recorded time (s)");
     put_errors(f, d, lo);
     put_points(f, a, d);
-    put_flight(f, a, d);
+    put_flight(f, d);
     put_heads(f, a, d);
     figure_origin(f, a, &trace, 1);
     f->question = "Was the load sent as it was meant?";

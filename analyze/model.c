@@ -67,8 +67,11 @@ void audit_free(struct audit *a)
         VEC_FREE(&a->runs.v[i].requests);
     VEC_FREE(&a->runs);
     free_requests(a);
-    for (size_t i = 0; i < a->fidelity.n; i++)
+    for (size_t i = 0; i < a->fidelity.n; i++) {
         VEC_FREE(&a->fidelity.v[i].points);
+        VEC_FREE(&a->fidelity.v[i].edges);
+        VEC_FREE(&a->fidelity.v[i].edges_recorded);
+    }
     VEC_FREE(&a->fidelity);
     VEC_FREE(&a->metrics);
     free_judgements(a);

@@ -281,6 +281,12 @@ struct in_flight {
     size_t peak;
 };
 
+/* A request begins (1) or ends (-1). */
+struct flight_edge {
+    int64_t t_ns;
+    int change;
+};
+
 /* How a load was driven, by its ledger and the packets (analyze/fidelity.h). */
 struct fidelity {
     size_t trace;
@@ -294,6 +300,7 @@ struct fidelity {
     struct spread release_skew; /* of groups with more than one member */
     bool has_recorded;
     struct in_flight now, recorded; /* of the first repeat, where there is a recording */
+    VEC(struct flight_edge) edges, edges_recorded; /* of those, in order, ends first */
     size_t connections, connections_recorded;
     size_t follow_ups, kept; /* requests meant for the connection of an earlier one; … sent there */
     size_t counted;          /* found, with token counts stated then and now */

@@ -43,7 +43,8 @@ const char *formats_format_name(enum formats_format f)
     return f < FORMAT_NONE ? formats_table[f].name : "unknown";
 }
 
-const char *formats_names(char out[256])
+/* "mooncake, bailian, …" for messages. */
+static const char *all_names(char out[256])
 {
     size_t n = 0;
     for (size_t i = 0; i < FORMAT_NONE; i++)
@@ -172,8 +173,8 @@ static int take_named(struct formats *s, struct slice text, const char *name, st
     while (i < FORMAT_NONE && strcmp(formats_table[i].name, name) != 0)
         i++;
     if (i == FORMAT_NONE)
-        return err_set(e, TA_EUSAGE, "--format: expected one of %s; found '%.40s'",
-                       formats_names(all), name);
+        return err_set(e, TA_EUSAGE, "--format: expected one of %s; found '%.40s'", all_names(all),
+                       name);
     char first = text.n > 0 ? *text.p : '\0';
     s->kind = FORMATS_FOREIGN;
     s->format = (enum formats_format)i;

@@ -32,7 +32,7 @@ struct formats_options {
 
 struct formats;
 
-/* What f holds, told by its content (peers-and-formats 4.3), or by format, a name of formats_names.
+/* What f holds, told by its content (peers-and-formats 4.3), or by format, its name.
  * head has been read from f already, and stays until formats_close. TA_EFORMAT if it is nothing
  * known; *out is to be closed in any case. */
 int formats_open(struct formats **out, FILE *f, struct slice head, const char *path,
@@ -55,8 +55,5 @@ int formats_read(struct formats *s, struct plan *out, const struct formats_optio
                  struct buf *says, struct err *e) TA_NODISCARD;
 
 void formats_close(struct formats *s);
-
-/* "mooncake, bailian, …" for messages. */
-const char *formats_names(char out[256]);
 
 #endif

@@ -107,14 +107,6 @@ struct slice operand_head(const struct operand *s)
     return (struct slice){(const char *)s->head.p, s->head.n};
 }
 
-int operand_read_all(struct operand *s, struct err *e)
-{
-    int rc = TA_OK;
-    while (read_step(s, &rc, e)) {
-    }
-    return rc;
-}
-
 void operand_close(struct operand *s)
 {
     buf_done(&s->head);

@@ -22,9 +22,6 @@ int operand_open(struct operand *s, const char *text, struct err *e) TA_NODISCAR
 
 struct slice operand_head(const struct operand *s);
 
-/* Reads on to the end, into the head. TA_EFORMAT if it is longer than a spec may be. */
-int operand_read_all(struct operand *s, struct err *e) TA_NODISCARD;
-
 void operand_close(struct operand *s);
 
 #endif

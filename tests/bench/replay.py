@@ -279,7 +279,7 @@ def bench_stream(b):
 
 
 def bench_flood(b):
-    """The server turns idly for the last part of each wait: what an event costs is seen where it has no time to."""
+    """What an event costs the server is seen where it never has to wait for the next."""
     print(f"\n### {FLOOD_STREAMS} streams that ask for {FLOOD_STREAMS * FLOOD_TPS} events/s\n")
     print(Run(b, FLOOD_STREAMS, FLOOD_TPS, FLOOD_TOKENS).said())
 
