@@ -30,7 +30,9 @@ static void print_overview(FILE *to)
           to);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("  help      this text; help VERB: what a verb does, with examples\n\n"
+    fputs("  help      this text; help VERB: what a verb does, with examples;\n"
+          "            help findings: what analyze finds in traces;\n"
+          "            help causes: known ways to a wrong figure\n\n"
           "  tokaudit capture -p 8000 -o run.pcapng.gz -- python bench.py\n"
           "  tokaudit analyze run.pcapng.gz --claim rate=14000tok/s\n"
           "  tokaudit replay run_double --target http://127.0.0.1:8000 -o again.pcapng.gz\n",
@@ -49,6 +51,8 @@ static int help(int argc, char **argv)
         print_overview(stdout);
         return 0;
     }
+    if (analyze_help(argv[2], stdout))
+        return 0;
     const struct cli_command *c = command_named(argv[2]);
     if (c == NULL)
         return unknown(argv[2]);

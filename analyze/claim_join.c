@@ -248,6 +248,19 @@ static bool join_by_order(struct join *j)
     return true;
 }
 
+/* Which is which of a batch's requests is known of a batch of one. */
+static void join_by_batch(struct join *j)
+{
+    const struct file_figure *cap = file_find(j->s, F_CAP, FILE_VALUE);
+    for (size_t i = 0; i < j->s->rows.n && cap != NULL && cap->v < 2; i++)
+        pair(j, i, j->s->batches[i]);
+    if (j->s->joined > 0)
+        j->s->join = audit_printf(j->a,
+                                  "%zu of %zu rows by their times to the first event, one after "
+                                  "the other (weak)",
+                                  j->s->joined, j->s->rows.n);
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 static void gather(struct join *j, const struct audit_options *o)
@@ -283,7 +296,10 @@ bool claim_join(struct file_summary *s, struct audit *a, const struct audit_opti
     for (size_t i = 0; i < s->rows.n; i++)
         request_of[i] = ROW_UNJOINED;
     gather(&j, o);
-    bool done = j.requests.n > 0 && j.rows.n > 0 && (join_by_id(&j) || join_by_time(&j));
+    if (s->batches != NULL)
+        join_by_batch(&j);
+    bool done = s->joined > 0;
+    done = done || (j.requests.n > 0 && j.rows.n > 0 && (join_by_id(&j) || join_by_time(&j)));
     if (!done && s->join == NULL)
         done = join_by_order(&j);
     VEC_FREE(&j.rows);

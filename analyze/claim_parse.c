@@ -14,6 +14,10 @@
     {                                                                                              \
         d, NONE, NONE                                                                              \
     }
+#define THREE(d, e, f)                                                                             \
+    {                                                                                              \
+        d, e, f                                                                                    \
+    }
 #define TWO(d, e)                                                                                  \
     {                                                                                              \
         d, e, NONE                                                                                 \
@@ -25,29 +29,37 @@ static const struct claim_name names[] = {
      D_E2E_OUTPUT_TPS},
     {"gen_tps", DIM_TOKEN_RATE, SUBJECT_DECODE, false, false,
      TWO(D_OUTPUT_TPS_USER, D_E2E_OUTPUT_TPS), D_E2E_OUTPUT_TPS},
-    {"throughput", DIM_TOKEN_RATE, SUBJECT_THROUGHPUT, false, true, ONE(D_OUTPUT_TPS), NONE},
-    {"peak_throughput", DIM_TOKEN_RATE, SUBJECT_OTHER, false, true, ONE(D_PEAK_THROUGHPUT), NONE},
+    {"throughput", DIM_TOKEN_RATE, SUBJECT_THROUGHPUT, false, true,
+     TWO(D_OUTPUT_TPS, D_OUTPUT_TPS_ARRIVED), NONE},
+    {"peak_throughput", DIM_TOKEN_RATE, SUBJECT_PEAK, false, true, ONE(D_PEAK_THROUGHPUT), NONE},
     {"prompt_rate", DIM_TOKEN_RATE, SUBJECT_PROMPT_RATE, false, false,
      TWO(D_PROMPT_TPS, D_PROMPT_TPS_ALL), NONE},
-    {"ttft", DIM_TIME, SUBJECT_TTFT, false, false, ONE(D_TTFT), NONE},
-    {"latency", DIM_TIME, SUBJECT_LATENCY, false, false, TWO(D_E2EL, D_STREAM_END), NONE},
+    {"ttft", DIM_TIME, SUBJECT_TTFT, false, false, THREE(D_TTFT, D_TTFT_STREAMS, D_EFFECTIVE_TTFT),
+     NONE},
+    {"latency", DIM_TIME, SUBJECT_LATENCY, false, false,
+     THREE(D_E2EL, D_STREAM_END, D_EFFECTIVE_LATENCY), NONE},
     {"tpot", DIM_TIME, SUBJECT_PER_TOKEN, true, false, ONE(D_TPOT), D_NTPOT},
     {"itl", DIM_TIME, SUBJECT_PER_TOKEN, true, false, TWO(D_TPOT, D_ICL), D_NTPOT},
     {"input_tokens", DIM_TOKENS, SUBJECT_INPUT_TOKENS, false, false, ONE(D_INPUT_TOKENS), NONE},
     {"output_tokens", DIM_TOKENS, SUBJECT_OUTPUT_TOKENS, false, false, ONE(D_OUTPUT_TOKENS), NONE},
-    {"requests", DIM_COUNT, SUBJECT_OTHER, false, true, TWO(D_REQUESTS, D_SUCCESSES), NONE},
-    {"failed", DIM_COUNT, SUBJECT_OTHER, false, true, ONE(D_FAILED), NONE},
-    {"concurrency", DIM_COUNT, SUBJECT_OTHER, false, true,
+    {"requests", DIM_COUNT, SUBJECT_REQUESTS, false, true, TWO(D_REQUESTS, D_SUCCESSES), NONE},
+    {"completed", DIM_COUNT, SUBJECT_COMPLETED, false, true, ONE(D_SUCCESSES), NONE},
+    {"failed", DIM_COUNT, SUBJECT_FAILED, false, true, ONE(D_FAILED), NONE},
+    {"concurrency", DIM_COUNT, SUBJECT_CONCURRENCY, false, true,
      TWO(D_CONCURRENCY_AVG, D_CONCURRENCY_PEAK), NONE},
-    {"speedup", DIM_RATIO, SUBJECT_OTHER, false, true, ONE(D_SPEEDUP), NONE},
+    {"speedup", DIM_RATIO, SUBJECT_SPEEDUP, false, true, ONE(D_SPEEDUP), NONE},
     {"memory", DIM_BYTES, SUBJECT_OTHER, false, true, ONE(D_MEMORY), NONE},
     /* Metrics. */
     {"output_tps_user", DIM_TOKEN_RATE, SUBJECT_DECODE, false, false, ONE(D_OUTPUT_TPS_USER),
      D_E2E_OUTPUT_TPS},
     {"e2e_output_tps", DIM_TOKEN_RATE, SUBJECT_WHOLE, false, false, ONE(D_E2E_OUTPUT_TPS), NONE},
     {"wall_tps", DIM_TOKEN_RATE, SUBJECT_WHOLE, false, false, ONE(D_E2E_OUTPUT_TPS), NONE},
-    {"output_tps", DIM_TOKEN_RATE, SUBJECT_THROUGHPUT, false, true, ONE(D_OUTPUT_TPS), NONE},
-    {"request_tps", DIM_REQUEST_RATE, SUBJECT_OTHER, false, true, ONE(D_REQUEST_TPS), NONE},
+    {"output_tps", DIM_TOKEN_RATE, SUBJECT_THROUGHPUT, false, true,
+     TWO(D_OUTPUT_TPS, D_OUTPUT_TPS_ARRIVED), NONE},
+    {"input_tps", DIM_TOKEN_RATE, SUBJECT_OTHER, false, true, ONE(D_INPUT_TPS), NONE},
+    {"total_tps", DIM_TOKEN_RATE, SUBJECT_OTHER, false, true, ONE(D_TOTAL_TPS), NONE},
+    {"duration", DIM_TIME, SUBJECT_DURATION, false, true, ONE(D_DURATION), NONE},
+    {"request_tps", DIM_REQUEST_RATE, SUBJECT_REQUEST_RATE, false, true, ONE(D_REQUEST_TPS), NONE},
     {"ttfb", DIM_TIME, SUBJECT_OTHER, false, false, ONE(D_TTFB), NONE},
     {"ttfr", DIM_TIME, SUBJECT_OTHER, false, false, ONE(D_TTFR), NONE},
     {"ttst", DIM_TIME, SUBJECT_OTHER, false, false, ONE(D_TTST), NONE},
@@ -55,9 +67,10 @@ static const struct claim_name names[] = {
     {"stream_end", DIM_TIME, SUBJECT_OTHER, false, false, ONE(D_STREAM_END), NONE},
     {"decode_window", DIM_TIME, SUBJECT_OTHER, false, false, ONE(D_DECODE_WINDOW), NONE},
     {"ntpot", DIM_TIME, SUBJECT_WHOLE, true, false, ONE(D_NTPOT), NONE},
-    {"icl", DIM_TIME, SUBJECT_OTHER, false, false, ONE(D_ICL), NONE},
-    {"concurrency_avg", DIM_COUNT, SUBJECT_OTHER, false, true, ONE(D_CONCURRENCY_AVG), NONE},
-    {"concurrency_peak", DIM_COUNT, SUBJECT_OTHER, false, true, ONE(D_CONCURRENCY_PEAK), NONE},
+    {"icl", DIM_TIME, SUBJECT_GAP, false, false, ONE(D_ICL), NONE},
+    {"concurrency_avg", DIM_COUNT, SUBJECT_CONCURRENCY, false, true, ONE(D_CONCURRENCY_AVG), NONE},
+    {"concurrency_peak", DIM_COUNT, SUBJECT_CONCURRENCY, false, true, ONE(D_CONCURRENCY_PEAK),
+     NONE},
     {"release_skew", DIM_TIME, SUBJECT_OTHER, false, true, ONE(D_RELEASE_SKEW), NONE},
 };
 

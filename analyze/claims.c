@@ -16,6 +16,7 @@
 #include "traces/base/units.h"
 
 #define STAMPED_LATE_S 0.02 /* a busy client is late by that much: no reason to accuse its tool */
+#define STAMPED_SLACK 1.02 /* and a rate or a time a token, over windows from such a stamp, so much */
 
 static void cite(struct claim *c, const struct request *r, uint64_t packet, bool response,
                  uint64_t offset, int64_t t_ns, const char *what)
@@ -239,6 +240,28 @@ static const char *impossible_count(const struct question *q)
     return NULL;
 }
 
+/* Little's law: so many at a time at most, each as long as the shortest at least. */
+static const char *impossible_turnover(const struct question *q)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    struct reading peak;
+    double shortest = INFINITY;
+    char text[64];
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &s->a->requests.v[s->requests.v[i]];
+        shortest = fmin(shortest, formula_span(s, r->t0, formula_when(r, AT_END)).lo);
+    }
+    if (q->sets.v[0].scopes.n > 1 || !(shortest > 0) ||
+        !question_recomputed(q, D_CONCURRENCY_PEAK, &peak) ||
+        q->claimed.lo * shortest <= peak.estimate.interval.hi)
+        return NULL;
+    return audit_printf(q->a,
+                        "no more than %g requests were in flight at once, and none took less than "
+                        "%s: that is at most %.4g requests/s (Little's law)",
+                        peak.estimate.interval.hi, claim_value_text(DIM_TIME, shortest, text),
+                        peak.estimate.interval.hi / shortest);
+}
+
 /* A peak is counted in seconds: in a shorter run it may be below the mean. */
 static bool lasts_a_second(const struct question *q)
 {
@@ -250,6 +273,11 @@ static bool lasts_a_second(const struct question *q)
     bool long_enough = estimates_stat(&all, STAT_MIN, &e) && e.interval.lo >= 1;
     estimates_free(&all);
     return long_enough;
+}
+
+static double slack_of(const struct question *q)
+{
+    return q->basis != NULL && q->basis->formula != NULL ? fmax(q->basis->formula->slack, 1) : 1;
 }
 
 /* Why no definition could give the claim from these bytes, or NULL. */
@@ -277,7 +305,9 @@ static const char *impossible(const struct question *q)
                    ? "no byte of any reply had come by then"
                    : NULL;
     case DIM_TOKENS:
-        return q->name->subject == SUBJECT_OUTPUT_TOKENS && q->claimed.lo > token_limit(q) &&
+        /* in the server's tokens: those of a tool's own tokenizer are others */
+        return q->name->subject == SUBJECT_OUTPUT_TOKENS &&
+                       q->claimed.lo > slack_of(q) * token_limit(q) &&
                        (q->one || (q->stat != STAT_VALUE && q->stat != STAT_SUM))
                    ? "it is above the limit that the request set"
                    : NULL;
@@ -286,6 +316,7 @@ static const char *impossible(const struct question *q)
     case DIM_BYTES:
         return q->claimed.lo > host_memory(q) ? "it is more than the machine has" : NULL;
     case DIM_REQUEST_RATE:
+        return impossible_turnover(q);
     case DIM_RATIO:
         return NULL;
     }
@@ -310,7 +341,7 @@ static void judge_measured(const struct question *q, struct claim *c, const stru
     struct audit *a = q->a;
     const char *figure = take_reading(q, c, q->definitions[0], r);
     const char *ratio = compared(a, c->claimed, c->recomputed);
-    const char *never = c->causes.n == 0 ? impossible(q) : NULL;
+    const char *never = causes_give(c) ? NULL : impossible(q);
     if (never != NULL) {
         set_verdict(c, VERDICT_IMPOSSIBLE,
                     audit_printf(a, "%s; the claim is %s, and %s", figure, ratio, never));
@@ -319,7 +350,9 @@ static void judge_measured(const struct question *q, struct claim *c, const stru
     /* Queueing hides in the wait for the first text, and a sampler may miss a peak: a faster
      * prefill, a higher peak may be true. */
     bool above = q->claimed.lo > r->estimate.interval.hi;
-    if (above && (q->name->subject == SUBJECT_PROMPT_RATE || q->name->dimension == DIM_BYTES)) {
+    bool by_sign = c->causes.n > 0 && c->causes.v[0].by_sign;
+    if (above && !by_sign &&
+        (q->name->subject == SUBJECT_PROMPT_RATE || q->name->dimension == DIM_BYTES)) {
         set_verdict(
             c, VERDICT_NOT_MEASURABLE,
             audit_printf(a, "%s; that is a lower bound, and the bytes do not show more", figure));
@@ -359,7 +392,8 @@ static void judge_bounded(const struct question *q, struct claim *c, const struc
                     audit_printf(a, "%s; the bytes cannot decide whether it is true", said));
 }
 
-/* Nothing to compare with. */
+/* Nothing to compare with. What gives the claim is said all the same: it may be what its tool had to
+ * go by. */
 static void judge_unknown(const struct question *q, struct claim *c)
 {
     const char *missing = definition_missing(q->definitions[0], &q->sets.v[0].scopes.v[0]);
@@ -367,11 +401,13 @@ static void judge_unknown(const struct question *q, struct claim *c)
     if (never != NULL)
         set_verdict(c, VERDICT_IMPOSSIBLE,
                     audit_printf(q->a, "not measurable (%s), but %s", missing, never));
+    else if (c->causes.n > 0)
+        c->reason = audit_printf(q->a, "%s; %s", missing, why(q, c));
     else
         set_verdict(c, VERDICT_NOT_MEASURABLE, missing);
 }
 
-/* A tool's own formula is tried instead of what the name stands for. A decode rate keeps its gates
+/* A tool's own formulas are tried instead of what the name stands for. A decode rate keeps its gates
  * where the text was kept back: who divides by that burst has no rate, whatever the formula. */
 static void choose_definitions(struct question *q)
 {
@@ -379,14 +415,24 @@ static void choose_definitions(struct question *q)
     for (size_t i = 0; i < 3; i++)
         q->definitions[i] =
             q->name->definitions[i] != NO_DEFINITION ? &definitions[q->name->definitions[i]] : NULL;
-    if (f == NULL || f->d.name == NULL)
+    if (f == NULL || (f->d.name == NULL && f->also[0] == NULL))
         return;
-    q->own = f->d;
-    q->definitions[0] = &q->own;
-    q->definitions[1] = NULL;
-    if ((q->name->subject == SUBJECT_DECODE || q->name->subject == SUBJECT_PER_TOKEN) &&
-        collected(q))
-        q->own.gate = M_TPOT;
+    const struct definition *first = f->d.name != NULL ? &f->d : q->definitions[0];
+    const struct definition *all[3] = {first, f->also[0], f->also[1]};
+    bool kept_back =
+        (q->name->subject == SUBJECT_DECODE || q->name->subject == SUBJECT_PER_TOKEN) &&
+        collected(q);
+    size_t n = 0;
+    for (size_t i = 0; i < 3; i++) {
+        q->definitions[i] = NULL;
+        if (all[i] == NULL)
+            continue;
+        q->own[n] = *all[i];
+        if (kept_back)
+            q->own[n].gate = M_TPOT;
+        q->definitions[n] = &q->own[n];
+        n++;
+    }
 }
 
 /* What a tool counts with may not be on the wire: then a claim is only refuted where it is off by
@@ -396,19 +442,29 @@ static const char *beyond_doubt(const struct question *q, const struct claim *c,
 {
     const struct tool_formula *f = q->basis != NULL ? q->basis->formula : NULL;
     double later = q->claimed.lo - r->estimate.interval.hi;
+    double most = r->stat == STAT_SUM ? STAMPED_LATE_S * (double)r->n : STAMPED_LATE_S;
     bool from_t0 = q->name->subject == SUBJECT_TTFT || q->name->subject == SUBJECT_LATENCY;
+    bool seen = c->causes.n > 0 && c->causes.v[0].by_sign;
     char text[64];
-    if (f != NULL && from_t0 && later > 0 && later <= STAMPED_LATE_S &&
-        (c->causes.n == 0 || !c->causes.v[0].by_sign))
+    if ((f != NULL || !seen) && from_t0 && later > 0 && later <= most)
         return audit_printf(q->a,
                             "the claim is beyond that by %s, which a client explains that was kept "
-                            "from its clock so long (--vantage)",
+                            "from its clock so long (--vantage), or whose clock ran while it "
+                            "connected",
                             claim_value_text(DIM_TIME, later, text));
-    if (f == NULL || f->slack <= 1 || (c->causes.n > 0 && c->causes.v[0].by_sign) ||
-        q->claimed.hi * f->slack < r->estimate.interval.lo ||
-        q->claimed.lo > r->estimate.interval.hi * f->slack)
+    if (f == NULL || f->slack <= 1)
         return NULL;
-    return f->weak;
+    /* Where its count in the text all but gives the claim, a sign that this is another count than
+     * the stated one speaks for the tool: its stamps came late. */
+    double slack = seen ? fmin(f->slack, STAMPED_SLACK) : f->slack;
+    struct reading other;
+    for (size_t i = seen ? 1 : 0; i < 3 && q->definitions[i] != NULL; i++) {
+        if (question_figure(q, q->definitions[i], &other) &&
+            q->claimed.hi * slack >= other.estimate.interval.lo &&
+            q->claimed.lo <= other.estimate.interval.hi * slack)
+            return f->weak;
+    }
+    return NULL;
 }
 
 static void judge_scoped(struct question *q, struct claim *c)
@@ -422,6 +478,7 @@ static void judge_scoped(struct question *q, struct claim *c)
     bool bound = false, known = met != NULL;
     if (known) {
         set_verdict(c, VERDICT_CONFIRMED, take_reading(q, c, met, &r));
+        causes_find_beside(q, c);
     } else {
         causes_find(q, c);
         known = question_figure(q, q->definitions[0], &r);

@@ -34,7 +34,16 @@ enum subject {
     SUBJECT_OUTPUT_TOKENS = 32,
     SUBJECT_INPUT_TOKENS = 64,
     SUBJECT_THROUGHPUT = 128,
-    SUBJECT_PROMPT_RATE = 256
+    SUBJECT_PROMPT_RATE = 256,
+    SUBJECT_GAP = 512, /* between two output events */
+    SUBJECT_PEAK = 1024,
+    SUBJECT_REQUESTS = 2048, /* how many, or how many succeeded */
+    SUBJECT_FAILED = 4096,
+    SUBJECT_REQUEST_RATE = 8192,
+    SUBJECT_CONCURRENCY = 16384,
+    SUBJECT_SPEEDUP = 32768,
+    SUBJECT_COMPLETED = 65536, /* how many succeeded */
+    SUBJECT_DURATION = 131072  /* of a run */
 };
 
 #define NO_DEFINITION (-1)

@@ -8,13 +8,25 @@
 
 #include "analyze/claims.h"
 #include "analyze/claims_file.h"
+#include "analyze/finding_kinds.h"
 #include "analyze/metrics.h"
 #include "traces/base/buf.h"
 #include "traces/base/clock.h"
 #include "traces/base/log.h"
 #include "traces/limits.h"
 
-enum { ROW_CLAIMS_MOST = 20000, SHOWN_MOST = 5 };
+enum {
+    ROW_CLAIMS_MOST = 20000,
+    SHOWN_MOST = 5,
+    WEIGHTED_SLACK = 10, /* of quantiles that a tool weights */
+    SURPLUS_MOST =
+        1000 /* requests of the trace that a file is not about, to look for those it is */
+};
+
+/* Of a tool's duration against the bytes: it begins before the first request and ends behind the
+ * last. */
+#define DURATION_EARLY_S 2e-3
+#define DURATION_LATE_S 0.1
 
 struct binder {
     struct audit *a;
@@ -135,11 +147,58 @@ static bool by_run(const struct binder *b, double done, struct claim_basis *x)
     return true;
 }
 
+/* From the first of them to the last, as the file's duration has it? */
+static bool lasts_as_stated(const struct binder *b, const size_t *v, size_t n, double duration)
+{
+    int64_t end = -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct request *r = nth(b, v, i);
+        int64_t z = r->z >= 0 ? r->z : r->t_end;
+        end = z > end ? z : end;
+    }
+    double later = duration - (double)(end - nth(b, v, 0)->t0) / NS_PER_S;
+    return later >= -DURATION_EARLY_S && later <= DURATION_LATE_S;
+}
+
+/* As many requests one after the other as the file is about, if only some last as long as it says:
+ * a tool may warm up first. */
+static bool by_duration(const struct binder *b, const struct file_summary *s, double done,
+                        struct claim_basis *x)
+{
+    double duration = stated(s, F_DURATION, FILE_VALUE);
+    size_t n = done > 0 && done < (double)b->all.n ? (size_t)done : 0, found = SIZE_MAX;
+    if (n == 0 || isnan(duration) || b->all.n - n > SURPLUS_MOST)
+        return false;
+    for (size_t i = 0; i + n <= b->all.n; i++) {
+        if (successes(b, b->all.v + i, n) != n || !lasts_as_stated(b, b->all.v + i, n, duration))
+            continue;
+        if (found != SIZE_MAX)
+            return false;
+        found = i;
+    }
+    if (found == SIZE_MAX)
+        return false;
+    keep(b, x, b->all.v + found, n);
+    x->which = audit_printf(b->a,
+                            "%zu of %zu requests, the only ones in a row that last as long as "
+                            "the file says",
+                            n, b->all.n);
+    return true;
+}
+
 static void find_scope(const struct binder *b, const struct file_summary *s, bool several,
                        struct claim_basis *x)
 {
     double done = stated(s, F_COMPLETED, FILE_VALUE), failed = stated(s, F_FAILED, FILE_VALUE);
     size_t all = b->all.n, good = successes(b, b->all.v, all);
+    if (s->batches != NULL) {
+        keep(b, x, s->batches, s->rows.n);
+        x->which = audit_printf(b->a,
+                                "the %zu requests whose times to the first event fit the file's, "
+                                "batch by batch",
+                                s->rows.n);
+        return;
+    }
     if (by_window(b, s, x))
         return;
     if (isnan(done)) { /* any part of the trace may be meant */
@@ -164,6 +223,16 @@ static void find_scope(const struct binder *b, const struct file_summary *s, boo
                 b->a, "the last %zu of %zu requests, whose tokens add up to the file's", n, all);
             return;
         }
+    }
+    if (!several && by_duration(b, s, done, x))
+        return;
+    double sent = stated(s, F_REQUESTED, FILE_VALUE);
+    if ((isnan(sent) ? last : sent) == (double)all && !several) {
+        keep(b, x, b->all.v, all);
+        x->which = audit_printf(
+            b->a, "all %zu requests of the trace, since the file has as many, answered or not",
+            all);
+        return;
     }
     x->unscoped = audit_printf(b->a,
                                "the file is about %g successful requests, and of the trace's %zu "
@@ -197,10 +266,10 @@ static const struct tool_formula *formula_of(const struct binder *b, const struc
 {
     const struct tool_formula *f = &t->formulas[id];
     bool means_only = f->d.formula.of_run && id <= F_TOTAL;
-    if (!means_only || strcmp(stat, "mean") == 0)
+    if (!means_only || strcmp(stat, "mean") == 0 || (f->weighted && strcmp(stat, "sum") == 0))
         return f;
     struct tool_formula *g = arena_alloc(&b->a->texts, sizeof *g);
-    *g = (struct tool_formula){.slack = f->slack, .weak = f->weak};
+    *g = (struct tool_formula){.slack = f->weighted ? WEIGHTED_SLACK : f->slack, .weak = f->weak};
     return g;
 }
 
@@ -310,7 +379,10 @@ static void bind_rows(const struct binder *b, struct file_summary *s)
         return;
     }
     size_t *request_of = mem_array(s->rows.n, sizeof *request_of), made = 0;
-    if (claim_join(s, b->a, b->o, request_of)) {
+    bool joined = claim_join(s, b->a, b->o, request_of);
+    if (!joined && s->batches != NULL) { /* which of a batch's requests a row is, nobody told */
+        s->join = NULL;
+    } else if (joined) {
         for (size_t i = 0; i < s->rows.n && made < ROW_CLAIMS_MOST; i++) {
             const struct file_row *r = &s->rows.v[i];
             if (r->failed || request_of[i] == ROW_UNJOINED)
@@ -342,6 +414,7 @@ void claim_files_bind(struct claim_files *fs, struct audit *a, const struct audi
         if (r->dialect != NULL && !r->warmup && meant)
             VEC_PUSH(&b.all, i);
     }
+    claim_batches_find(fs, a, o);
     for (size_t i = 0; i < fs->summaries.n; i++) {
         struct file_summary *s = &fs->summaries.v[i];
         struct claim_basis scope = {.step_quantiles = s->tool->step_quantiles};
@@ -394,10 +467,11 @@ static void say_rows(struct audit *a, const struct file_summary *s, const struct
     if (s->joined > ROW_CLAIMS_MOST / (sizeof row_figures / sizeof *row_figures))
         buf_printf(&text, "; of the joined ones the first %zu were judged",
                    ROW_CLAIMS_MOST / (sizeof row_figures / sizeof *row_figures));
-    struct finding x = {.id = s->joined > 0 ? "claims.rows" : "claims.unjoined",
-                        .title = s->joined > 0 ? "Rows of a result file, request by request"
-                                               : "Rows of a result file that fit no request",
-                        .severity = s->joined > 0 ? SEVERITY_INFO : SEVERITY_WARN,
+    const struct finding_kind *kind =
+        &finding_kinds[s->joined > 0 ? FINDING_CLAIMS_ROWS : FINDING_CLAIMS_UNJOINED];
+    struct finding x = {.id = kind->id,
+                        .title = kind->title,
+                        .severity = kind->severity,
                         .detail = audit_printf(a, "%s", buf_text(&text))};
     VEC_PUSH(&a->findings, x);
     buf_done(&text);

@@ -1,14 +1,14 @@
 /* Result files: which tool wrote it, and the way through it. */
 #include "analyze/claims_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/claims.h"
+#include "analyze/claims_csv.h"
+#include "analyze/claims_source.h"
 #include "analyze/claims_table.h"
 #include "traces/base/buf.h"
 #include "traces/base/log.h"
@@ -29,8 +29,8 @@ static int on_detect(void *ctx, const struct claims_json_value *v, struct err *e
     struct detection *d = ctx;
     struct slice star, path = slice_of(v->path);
     (void)e;
-    if (v->kind == CLAIMS_JSON_END)
-        return TA_OK;
+    if (v->kind == CLAIMS_JSON_BEGIN || v->kind == CLAIMS_JSON_END)
+        return TA_OK; /* vLLM's "total_token_throughput" is a number, AIPerf's an object */
     d->own |= slice_is(path, "metric") || slice_is(path, "[].metric");
     struct slice key = path, unit;
     d->named |= v->kind == CLAIMS_JSON_NUMBER && claim_key(&key, &unit);
@@ -58,23 +58,6 @@ static struct detection detect(struct slice head)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* What comes next of a file or a text. */
-struct source {
-    FILE *f;
-    struct slice rest;
-};
-
-static size_t take(struct source *s, char *p, size_t n)
-{
-    if (s->f != NULL)
-        return fread(p, 1, n, s->f);
-    n = n < s->rest.n ? n : s->rest.n;
-    if (n > 0)
-        memcpy(p, s->rest.p, n);
-    s->rest = (struct slice){s->rest.p + n, s->rest.n - n};
-    return n;
-}
-
 static int on_value(void *ctx, const struct claims_json_value *v, struct err *e)
 {
     struct file_loader *l = ctx;
@@ -82,14 +65,15 @@ static int on_value(void *ctx, const struct claims_json_value *v, struct err *e)
                           : claims_table_value(l, v, e);
 }
 
-static int read_json(struct file_loader *l, struct slice head, struct source *s, struct err *e)
+static int read_json(struct file_loader *l, struct slice head, struct claims_source *s,
+                     struct err *e)
 {
     char *chunk = mem_alloc(CHUNK_BYTES);
     l->json = claims_json_new(l->path, on_value, l);
     if (l->own == NULL && claims_table_rows_only(l->tool))
         claims_table_begin(l);
     int rc = claims_json_feed(l->json, head.p, head.n, e);
-    for (size_t n; rc == TA_OK && (n = take(s, chunk, CHUNK_BYTES)) > 0;)
+    for (size_t n; rc == TA_OK && (n = claims_source_take(s, chunk, CHUNK_BYTES)) > 0;)
         rc = claims_json_feed(l->json, chunk, n, e);
     if (rc == TA_OK)
         rc = claims_json_finish(l->json, e);
@@ -104,28 +88,44 @@ static int read_json(struct file_loader *l, struct slice head, struct source *s,
     return rc;
 }
 
-/* Lines of CSV, one at a time; the text before the first line end of what was read is kept. */
-static int read_csv(struct file_loader *l, struct slice head, struct source *s, struct err *e)
+/* Lines of CSV, one at a time; the text before the first line end of what was read is kept. What
+ * has been read of it is dropped with the next chunk: not line by line, which would move all of it.
+ */
+static int read_csv(struct file_loader *l, struct slice head, struct claims_source *s,
+                    struct err *e)
 {
     struct buf ahead;
     char *chunk = mem_alloc(CHUNK_BYTES);
-    size_t number = 0, n = 1;
+    size_t number = 0, n = 1, at = 0;
     int rc = TA_OK;
+    struct claims_csv *csv = l->own == NULL ? claims_csv_new(l) : NULL;
     buf_init(&ahead, (size_t)HEAD_BYTES + CHUNK_BYTES);
     buf_put(&ahead, head.p, head.n);
-    while (rc == TA_OK && (n > 0 || ahead.n > 0)) {
-        const char *p = (const char *)ahead.p, *end = ahead.n > 0 ? memchr(p, '\n', ahead.n) : NULL;
+    while (rc == TA_OK && (n > 0 || at < ahead.n)) {
+        size_t left = ahead.n - at;
+        const char *p = left > 0 ? (const char *)ahead.p + at : "";
+        const char *end = memchr(p, '\n', left);
         if (end == NULL && n > 0) {
-            n = take(s, chunk, CHUNK_BYTES);
+            buf_drop(&ahead, at);
+            at = 0;
+            n = claims_source_take(s, chunk, CHUNK_BYTES);
             if (buf_add(&ahead, chunk, n) != TA_OK)
                 rc = err_set(e, TA_EFORMAT, "%s, line %zu: longer than 4 MiB", l->path, number + 1);
             continue;
         }
-        size_t line = end != NULL ? (size_t)(end - p) : ahead.n;
+        size_t line = end != NULL ? (size_t)(end - p) : left;
         size_t text = line > 0 && p[line - 1] == '\r' ? line - 1 : line;
-        rc = claims_own_csv(l->own, (struct slice){p, text}, ++number, e);
-        buf_drop(&ahead, line + (end != NULL));
+        rc = csv != NULL ? claims_csv_line(csv, (struct slice){p, text}, e)
+                         : claims_own_csv(l->own, (struct slice){p, text}, ++number, e);
+        at += line + (end != NULL);
     }
+    if (csv != NULL && rc == TA_OK)
+        rc = claims_csv_finish(csv, e);
+    if (csv != NULL && l->open) {
+        VEC_FREE(&l->now.figures);
+        VEC_FREE(&l->now.rows);
+    }
+    claims_csv_free(csv);
     buf_done(&ahead);
     free(chunk);
     return rc;
@@ -134,6 +134,13 @@ static int read_csv(struct file_loader *l, struct slice head, struct source *s, 
 static struct slice without_mark(struct slice s)
 {
     return s.n >= 3 && memcmp(s.p, "\xEF\xBB\xBF", 3) == 0 ? (struct slice){s.p + 3, s.n - 3} : s;
+}
+
+/* GuideLLM's YAML. */
+static bool starts_as_yaml(struct slice head)
+{
+    static const char first[] = "benchmarks:";
+    return head.n >= sizeof first && memcmp(head.p, first, sizeof first - 1) == 0;
 }
 
 static int choose(struct file_loader *l, struct slice head, const char *format, bool *csv,
@@ -150,11 +157,18 @@ static int choose(struct file_loader *l, struct slice head, const char *format, 
     struct detection d = {.own = claims_own_header(head)};
     if (json)
         d = detect(head);
+    else if (!d.own)
+        d.tool = claims_csv_tool(head);
     d.own |= d.tool == NULL && d.named;
     if (format != NULL) {
         d.tool = tool_named(slice_of(format));
         d.own = strcmp(format, "own") == 0;
     }
+    if (!json && !d.own && d.tool == NULL && format == NULL && starts_as_yaml(head))
+        return err_set(e, TA_EFORMAT,
+                       "%s: YAML is not read; GuideLLM writes the same as JSON or CSV (--output "
+                       "kind=json)",
+                       l->path);
     if (d.own || d.tool == NULL) {
         if (!d.own)
             return err_set(
@@ -166,17 +180,20 @@ static int choose(struct file_loader *l, struct slice head, const char *format, 
         return TA_OK;
     }
     l->tool = d.tool;
-    return json ? TA_OK
-                : err_set(e, TA_EFORMAT, "%s: no JSON, which %s writes", l->path, d.tool->title);
+    if (json || claims_csv_tool(head) == d.tool)
+        return TA_OK;
+    bool yaml = d.tool == &tool_guidellm;
+    return err_set(e, TA_EFORMAT, "%s: no JSON, which %s writes%s", l->path, d.tool->title,
+                   yaml ? " beside YAML (--output kind=json)" : "");
 }
 
-static int read_source(struct claim_files *fs, struct audit *a, const char *path, struct source *s,
-                       const char *format, struct err *e)
+static int read_source(struct claim_files *fs, struct audit *a, const char *path,
+                       struct claims_source *s, const char *format, struct err *e)
 {
     struct file_loader l = {.fs = fs, .a = a, .path = arena_text(&a->texts, slice_of(path))};
     char *head = mem_alloc(HEAD_BYTES);
     size_t n = 0, got;
-    while (n < HEAD_BYTES && (got = take(s, head + n, HEAD_BYTES - n)) > 0)
+    while (n < HEAD_BYTES && (got = claims_source_take(s, head + n, HEAD_BYTES - n)) > 0)
         n += got;
     struct slice text = without_mark((struct slice){head, n});
     size_t before = fs->summaries.n;
@@ -184,8 +201,9 @@ static int read_source(struct claim_files *fs, struct audit *a, const char *path
     int rc = choose(&l, text, format, &csv, e);
     if (rc == TA_OK)
         rc = csv ? read_csv(&l, text, s, e) : read_json(&l, text, s, e);
-    if (rc == TA_OK && s->f != NULL && ferror(s->f))
-        rc = err_sys(e, TA_EFORMAT, "reading %s", path);
+    if (claims_source_fault(s) != NULL) /* what was missing there is no fault of its reader's */
+        rc = err_set(e, TA_EFORMAT, "reading %s: %s%s", path, claims_source_fault(s),
+                     s->damage != NULL ? " (of its gzip stream)" : "");
     if (rc == TA_OK && l.own == NULL && fs->summaries.n == before)
         rc = err_set(e, TA_EFORMAT, "%s: read as a file of %s, and no figure was found in it", path,
                      l.tool->title);
@@ -203,20 +221,22 @@ static int read_source(struct claim_files *fs, struct audit *a, const char *path
 int claims_file_take(struct claim_files *fs, struct audit *a, const char *name, struct slice text,
                      const char *format, struct err *e)
 {
-    struct source s = {NULL, text};
-    return read_source(fs, a, name, &s, format, e);
+    struct claims_source s;
+    claims_source_text(&s, text);
+    int rc = read_source(fs, a, name, &s, format, e);
+    claims_source_close(&s);
+    return rc;
 }
 
 int claims_file_read(struct claim_files *fs, struct audit *a, const char *path, const char *format,
                      struct err *e)
 {
-    bool in = strcmp(path, "-") == 0;
-    struct source s = {in ? stdin : fopen(path, "rb"), {NULL, 0}};
-    if (s.f == NULL)
-        return err_sys(e, TA_EFORMAT, "cannot read the claims in %s", path);
-    int rc = read_source(fs, a, in ? "standard input" : path, &s, format, e);
-    if (!in)
-        fclose(s.f);
+    struct claims_source s;
+    int rc = claims_source_open(&s, path, e);
+    if (rc != TA_OK)
+        return rc;
+    rc = read_source(fs, a, strcmp(path, "-") == 0 ? "standard input" : path, &s, format, e);
+    claims_source_close(&s);
     return rc;
 }
 

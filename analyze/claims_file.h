@@ -47,6 +47,7 @@ struct file_summary {
     uint64_t rows_seen, rows_failed, rows_left;
     struct row_fault ttft_above, tpot_off, total_off;
     uint64_t unknown; /* members that no table has */
+    const size_t *batches; /* which request each row is, batch by batch; NULL: not known by that */
     const char *join; /* how rows were joined to requests, or why not; NULL: there are none */
     size_t joined;
 };
@@ -83,11 +84,15 @@ const struct file_figure *file_find(const struct file_summary *s, enum figure_id
                                     enum file_stat stat);
 
 /* Which request each row is (index into a->requests; ROW_UNJOINED), by the strongest way there is:
- * X-Request-ID, start times with one offset, order with the same lengths. Fills s->join and
+ * X-Request-ID, batches that fit, start times with one offset, order with the same lengths. Fills s->join and
  * s->joined; false, with the reason in s->join, if none is good enough. claim_join.c */
 #define ROW_UNJOINED SIZE_MAX
 bool claim_join(struct file_summary *s, struct audit *a, const struct audit_options *o,
                 size_t *request_of);
+
+/* Fills batches of the summaries that say how many requests ran at a time and how long each waited
+ * (claim_batches.c). */
+void claim_batches_find(struct claim_files *fs, struct audit *a, const struct audit_options *o);
 
 /* Our own form: claims_own.c. A reader of values as they stream by, and of CSV lines. */
 struct claims_json_value;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analyze/claims.h"
+#include "analyze/claims_compare.h"
 #include "analyze/claims_file.h"
 #include "analyze/contradictions.h"
 #include "analyze/fidelity.h"
@@ -96,8 +97,6 @@ static const struct cli_option options[] = {
      "linear (numpy's, by default), nearest (rank), loadgen (index floor(n p)), or weighted (a "
      "step; figures per token by their tokens).",
      "linear|nearest|loadgen|weighted"},
-    {"warmup", 0, CLI_INT, "N", AT(audit.warmup),
-     "Without a ledger, leave the first N requests of each run out as warm-up; 0 by default.", NULL},
     {"tokenizer", 0, CLI_STRINGS, "[MODEL=]FILE", AT(tokenizers),
      "Count the text of each reply again with the model's own tokenizer.json (BPE) or .tiktoken; "
      "MODEL=: only where the request asks for that model. Shown beside what was stated.",
@@ -107,6 +106,11 @@ static const struct cli_option options[] = {
      "qwen, qwen3_5, qwen3_6 or a regular expression; by default by the file's name.",
      NULL},
     {"requests", 'r', CLI_FLAG, NULL, AT(requests), "List each request in the text.", NULL},
+    {"verbose", 'v', CLI_COUNT, NULL, AT(verbose), "Say more on standard error.", NULL},
+    {.name = "runs, and when a decode rate is given", .kind = CLI_HEADING},
+    {"warmup", 0, CLI_INT, "N", AT(audit.warmup),
+     "Without a ledger, leave the first N requests of each run out as warm-up; 0 by default.",
+     NULL},
     {"run-gap", 0, CLI_DURATION, "DURATION", AT(audit.run_gap_ns),
      "Without a ledger, a silence this long starts a new run; by default a trace is one run.",
      NULL},
@@ -122,31 +126,121 @@ static const struct cli_option options[] = {
      "A decode rate needs this long between first and last output event; 50ms by default.", NULL},
     {"gate-share", 0, CLI_DOUBLE, "SHARE", AT(audit.gate_share),
      "A decode rate needs this share of the request's time between them; 0.05 by default.", NULL},
+    {.name = "thresholds of findings: the server", .kind = CLI_HEADING},
     {"stall-factor", 0, CLI_DOUBLE, "X", AT(audit.stall_factor),
      "A stall is a gap of more than X medians of its stream; 5 by default.", NULL},
     {"stall-correlation", 0, CLI_DOUBLE, "R", AT(audit.stall_correlation),
-     "Stalls come in cycles if the excess time has this correlation with itself a period later; 0.3 "
+     "Stalls come in cycles if the excess time has this correlation with itself a period later; "
+     "0.3 "
      "by default.",
      NULL},
     {"stall-score", 0, CLI_DOUBLE, "X", AT(audit.stall_score),
      "And if m R^2 of their times on that period (Rayleigh) is at least X; 8.4 by default.", NULL},
     {"stall-cycles", 0, CLI_INT, "N", AT(audit.stall_cycles),
      "And if at least N periods were seen; 5 by default.", NULL},
+    {"stall-moments", 0, CLI_INT, "N", AT(audit.stall_moments),
+     "Streams stall together if all that run do so at N moments; 3 by default.", NULL},
+    {"stall-share", 0, CLI_DOUBLE, "SHARE", AT(audit.stall_share),
+     "And lose this share of their time; 0.02 by default.", NULL},
     {"prefill-exponent", 0, CLI_DOUBLE, "X", AT(audit.prefill_exponent),
      "The time to first text is superlinear if it surely grows with a higher power of the prompt's "
      "length; 1.3 by default.",
      NULL},
     {"serial-share", 0, CLI_DOUBLE, "SHARE", AT(audit.serial_share),
      "A server queues if this share of requests waits for all before them; 0.8 by default.", NULL},
-    {"early-stop", 0, CLI_DOUBLE, "SHARE", AT(audit.early_share),
-     "An answer stopped early if it has less than this share of a max_tokens that others reach; 0.5 "
+    {"slower-together", 0, CLI_DOUBLE, "X", AT(audit.slower_together),
+     "A server degrades under concurrency if its speedup is surely below X; 0.95 by default.",
+     NULL},
+    {"faster-together", 0, CLI_DOUBLE, "X", AT(audit.faster_together),
+     "And batches if it is surely above X; 1.05 by default.", NULL},
+    {"cold-factor", 0, CLI_DOUBLE, "X", AT(audit.cold_factor),
+     "The first request was cold if it waited X times as long as any other (and 3 MAD more); 2 "
      "by default.",
      NULL},
     {"cache-share", 0, CLI_DOUBLE, "SHARE", AT(audit.cache_share),
      "Prompts were known if this share of their tokens was cached, or repeats are so much faster; "
      "0.5 by default.",
      NULL},
-    {"verbose", 'v', CLI_COUNT, NULL, AT(verbose), "Say more on standard error.", NULL},
+    {"packing-spread", 0, CLI_DOUBLE, "X", AT(audit.packing_spread),
+     "Rates may depend on the text if tokens an event differ by this factor; 1.3 by default.",
+     NULL},
+    {"bandwidth", 0, CLI_SIZE, "BYTES", AT(audit.bandwidth),
+     "The server's memory delivers so much a second; with --active-bytes it bounds the rate of a "
+     "stream.",
+     NULL},
+    {"active-bytes", 0, CLI_SIZE, "BYTES", AT(audit.active_bytes),
+     "So many bytes of weights are read for each token.", NULL},
+    {.name = "thresholds of findings: streams and their text", .kind = CLI_HEADING},
+    {"clump-events", 0, CLI_DOUBLE, "X", AT(audit.clump_events),
+     "Text comes in clumps if a read has more than X events; 3 by default.", NULL},
+    {"clump-gap", 0, CLI_DURATION, "DURATION", AT(audit.clump_gap_ns),
+     "And if so much time is between them; 10ms by default.", NULL},
+    {"tokens-per-event", 0, CLI_DOUBLE, "X", AT(audit.tokens_per_event),
+     "Events carry several tokens above X on average; 1.5 by default.", NULL},
+    {"piece-share", 0, CLI_DOUBLE, "SHARE", AT(audit.piece_share),
+     "And text was held back if one event among small ones has this share of it; 0.2 by default.",
+     NULL},
+    {"long-line", 0, CLI_SIZE, "BYTES", AT(audit.long_line),
+     "An event that readers of lines may give up at; 64KiB by default.", NULL},
+    {"repeat-share", 0, CLI_DOUBLE, "SHARE", AT(audit.repeat_share),
+     "Text repeats itself if this share of its pieces is as those just before; 0.9 by default.",
+     NULL},
+    {.name = "thresholds of findings: what the server states", .kind = CLI_HEADING},
+    {"bytes-per-token-max", 0, CLI_DOUBLE, "X", AT(audit.bytes_per_token_max),
+     "More text a stated token, on average over a reply, is too much; 40 by default.", NULL},
+    {"bytes-per-token-min", 0, CLI_DOUBLE, "X", AT(audit.bytes_per_token_min),
+     "And less is too little; 0.5 by default.", NULL},
+    {"count-tolerance", 0, CLI_DOUBLE, "SHARE", AT(audit.count_tolerance),
+     "By which a stated count may differ from that of --tokenizer; 0.03 by default.", NULL},
+    {"hidden-wait", 0, CLI_DURATION, "DURATION", AT(audit.hidden_wait_ns),
+     "The server's prompt time leaves out a wait if the first text comes this much later; 100ms by "
+     "default.",
+     NULL},
+    {"hidden-share", 0, CLI_DOUBLE, "SHARE", AT(audit.hidden_share),
+     "And by this share of the time to first text; 0.2 by default.", NULL},
+    {"stated-rate", 0, CLI_DOUBLE, "SHARE", AT(audit.stated_rate),
+     "By which the server's own decode rate may differ from the wire's; 0.1 by default.", NULL},
+    {.name = "thresholds of findings: requests and load", .kind = CLI_HEADING},
+    {"early-stop", 0, CLI_DOUBLE, "SHARE", AT(audit.early_share),
+     "An answer stopped early if it has less than this share of a max_tokens that others reach; "
+     "0.5 "
+     "by default.",
+     NULL},
+    {"timeout-spread", 0, CLI_DOUBLE, "SHARE", AT(audit.timeout_spread),
+     "Requests ran into a timeout if they were given up at ages that differ by no more; 0.02 by "
+     "default.",
+     NULL},
+    {"late", 0, CLI_DURATION, "DURATION", AT(audit.late_ns),
+     "A request is late if it is sent so long after it was due; 20ms by default.", NULL},
+    {"late-share", 0, CLI_DOUBLE, "SHARE", AT(audit.late_share),
+     "And so many may be; 0.01 by default.", NULL},
+    {"ramp-share", 0, CLI_DOUBLE, "SHARE", AT(audit.ramp_share),
+     "Ramp-up and drain matter from this share of the time; 0.1 by default.", NULL},
+    {"burst-factor", 0, CLI_DOUBLE, "X", AT(audit.burst_factor),
+     "A load begins with a burst if its first second has X times the later rate; 1.5 by default.",
+     NULL},
+    {"dilution", 0, CLI_DOUBLE, "X", AT(audit.dilution),
+     "A mean hides a queue if it is X times the median and few requests make it; 2 by default.",
+     NULL},
+    {.name = "thresholds of findings: client and network", .kind = CLI_HEADING},
+    {"connect-share", 0, CLI_DOUBLE, "SHARE", AT(audit.connect_share),
+     "Connections matter if setting one up takes this share of the time to first text; 0.05 by "
+     "default.",
+     NULL},
+    {"slow-connect", 0, CLI_DURATION, "DURATION", AT(audit.slow_connect_ns),
+     "A connection that takes so long to be accepted was in trouble; 900ms by default.", NULL},
+    {"unread", 0, CLI_DURATION, "DURATION", AT(audit.unread_ns),
+     "Bytes that lie at the client for so long, unread, show that it was slow; 200ms by default, "
+     "less than 50ms is not looked for.",
+     NULL},
+    {"unread-share", 0, CLI_DOUBLE, "SHARE", AT(audit.unread_share),
+     "… if it is this share of the request's time, too; 0.05 by default.", NULL},
+    {"late-ack", 0, CLI_DURATION, "DURATION", AT(audit.late_ack_ns),
+     "An acknowledgement that comes so much later than the way to the client takes is late; 500ms "
+     "by default, less is not looked for.",
+     NULL},
+    {"resent-share", 0, CLI_DOUBLE, "SHARE", AT(audit.resent_share),
+     "Of segments that may be retransmissions; 0.001 by default.", NULL},
     {.name = NULL},
 };
 
@@ -156,43 +250,44 @@ const struct cli_command cmd_analyze = {
     .name = "analyze",
     .summary = "recompute every figure from a trace, and judge claims",
     .usage = "[options] TRACE...",
-    .description = "Recomputes times, rates and counts from the bytes in traces, says which of "
-                   "them the bytes cannot\n"
-                   "support and why, and judges published figures against them: confirmed, "
-                   "differs, impossible or\n"
-                   "not measurable, with frame numbers that Wireshark shows for the same file.\n\n"
-                   "A trace is a .pcapng or .pcapng.gz, by tokaudit or by others; '-' reads "
-                   "standard input. Files of a\n"
-                   "rotation (capture --rotate) that are named in their order are read as one "
-                   "trace. Tokens\n"
-                   "are counted as the server stated them, and beside that from the text where "
-                   "--tokenizer is given. What\n"
-                   "is encrypted (TLS) or HTTP/2 cannot be read.\n\n"
-                   "A decode rate is withheld, with the reason, unless the output came in enough "
-                   "events, reads and\n"
-                   "tokens over enough time: see the gates.\n\n"
-                   "A claim is NAME[.STAT][@REQUEST]=VALUE[UNIT]. NAME is a figure of the report "
-                   "(ttft, wall_tps,\n"
-                   "output_tps_user, output_tps, e2el, tpot, icl, speedup, ...) or, for a number "
-                   "published without a\n"
-                   "definition, one of rate, throughput, latency, itl, prompt_rate, input_tokens, "
-                   "output_tokens,\n"
-                   "requests, failed, concurrency, memory. STAT is mean, p50, p90, p95, p99, min, "
-                   "max or sum; without it\n"
-                   "each is tried. REQUEST is the number that --requests shows. UNIT is tok/s, "
-                   "req/s, s, ms, us, ns, tokens,\n"
-                   "%, or bytes with kB, MB, GB, KiB, MiB, GiB.\n\n"
-                   "--claims takes the result files of vLLM bench serve, SGLang, AIPerf, GenAI-Perf, "
-                   "GuideLLM, llama-benchy,\n"
-                   "llmperf and inference-perf, old and new, summaries and rows: each figure is held "
-                   "against the bytes by\n"
-                   "that tool's own definition, each row against its request. Without a trace a file "
-                   "is held against\n"
-                   "itself: what its own figures make impossible. Claims may also be a JSON array, "
-                   "JSON lines or CSV of\n"
-                   "metric, value, unit, stat, scope, request, tool.\n\n"
-                   "Ends with 0 when done, 1 if something is at or above --fail-on, 3 if no trace "
-                   "could be used.",
+    .description =
+        "Recomputes times, rates and counts from the bytes in traces, says which of "
+        "them the bytes cannot\n"
+        "support and why, and judges published figures against them: confirmed, "
+        "differs, impossible or\n"
+        "not measurable, with frame numbers that Wireshark shows for the same file.\n\n"
+        "A trace is a .pcapng or .pcapng.gz, by tokaudit or by others; '-' reads "
+        "standard input. Files of a\n"
+        "rotation (capture --rotate) that are named in their order are read as one "
+        "trace. Tokens\n"
+        "are counted as the server stated them, and beside that from the text where "
+        "--tokenizer is given. What\n"
+        "is encrypted (TLS) or HTTP/2 cannot be read.\n\n"
+        "A decode rate is withheld, with the reason, unless the output came in enough "
+        "events, reads and\n"
+        "tokens over enough time: see the gates.\n\n"
+        "A claim is NAME[.STAT][@REQUEST]=VALUE[UNIT]. NAME is a figure of the report "
+        "(ttft, wall_tps,\n"
+        "output_tps_user, output_tps, e2el, tpot, icl, speedup, ...) or, for a number "
+        "published without a\n"
+        "definition, one of rate, throughput, latency, itl, prompt_rate, input_tokens, "
+        "output_tokens,\n"
+        "requests, completed, failed, concurrency, memory. STAT is mean, p50, p90, p95, p99, min, "
+        "max or sum; without it\n"
+        "each is tried. REQUEST is the number that --requests shows. UNIT is tok/s, "
+        "req/s, s, ms, us, ns, tokens,\n"
+        "%, or bytes with kB, MB, GB, KiB, MiB, GiB.\n\n"
+        "--claims takes the result files of vLLM bench serve, SGLang, AIPerf, GenAI-Perf, "
+        "GuideLLM, llama-benchy,\n"
+        "llmperf and inference-perf, old and new, summaries and rows: each figure is held "
+        "against the bytes by\n"
+        "that tool's own definition, each row against its request. Without a trace a file "
+        "is held against\n"
+        "itself: what its own figures make impossible. Claims may also be a JSON array, "
+        "JSON lines or CSV of\n"
+        "metric, value, unit, stat, scope, request, tool.\n\n"
+        "Ends with 0 when done, 1 if something is at or above --fail-on, 3 if no trace "
+        "could be used.",
     .options = options,
     .examples = "  tokaudit analyze run.pcapng.gz\n"
                 "  tokaudit analyze run.pcapng.gz --claim rate=14000tok/s --claim ttft.p50=90ms\n"
@@ -362,6 +457,7 @@ static void judge_claims(struct audit *a, const struct config *c, struct claim_f
     claim_files_bind(files, a, &c->audit);
     claims_judge(a, &c->audit);
     contradictions_find(files, a);
+    claims_compare(files, a);
     claim_files_fold(files, a);
 }
 
@@ -391,7 +487,7 @@ static int analyze(struct audit *a, const struct config *c, struct claim_files *
     findings_find(a, &c->audit);
     struct peer_reports as = {0};
     if (c->as != NULL) {
-        peers_report(a, peer_named(c->as), &as); /* none of them is called "all" */
+        peers_report(a, &c->audit, peer_named(c->as), &as); /* none of them is called "all" */
         a->as = &as;
     }
     status = write_reports(a, c);
@@ -399,7 +495,7 @@ static int analyze(struct audit *a, const struct config *c, struct claim_files *
     peers_free(&as);
     if (status != EXIT_DONE)
         return status;
-    return status_of(a, c->fail_on != NULL ? c->fail_on
+    return status_of(a, c->fail_on != NULL                    ? c->fail_on
                         : c->claims.n + c->claims_files.n > 0 ? "fail"
                                                               : "never");
 }
@@ -434,7 +530,7 @@ static int run(int argc, char **argv)
     if (status == EXIT_DONE)
         status = read_words(&c);
     struct audit a = {.forced = c.dialect != NULL ? dialect_named(c.dialect) : NULL};
-    struct recounter recounter = {.held = 0};
+    struct recounter recounter = {.apart = c.claims.n + c.claims_files.n > 0};
     a.recounter = &recounter;
     if (status == EXIT_DONE)
         status = open_tokenizers(&a, &c);

@@ -6,4 +6,7 @@
 
 extern const struct cli_command cmd_analyze;
 
+/* `tokaudit help findings`, `tokaudit help causes`; false: it is about nothing of that name. */
+bool analyze_help(const char *topic, FILE *to);
+
 #endif

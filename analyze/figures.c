@@ -199,6 +199,9 @@ const char *figure_claimed(struct arena *texts, const struct claim *c)
         base = c->unit; /* "14k" says no unit */
     char digits[64];
     snprintf(digits, sizeof digits, "%.*s", (int)(n < 40 ? n : 40), c->claimed_text);
+    double printed = strtod(digits, NULL);
+    if (*unit == '\0' && isfinite(c->claimed) && fabs(printed - c->claimed) > 1e-6 * fabs(printed))
+        return figure_quantity(texts, c, c->claimed); /* a file's "mean_tpot_ms": 0.0703 */
     if (whole == n && n > 3 && n < 16) {
         char grouped[32];
         snprintf(digits, sizeof digits, "%s", table_number(strtod(digits, NULL), grouped));

@@ -1,15 +1,32 @@
 /* Findings are appended to the audit; evidence is what a person can look up. */
 #include "analyze/finder.h"
 
-struct finding *finder_add(struct finder *f, const char *id, enum severity severity,
-                           const char *title, const char *detail)
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/metrics_speedup.h"
+#include "analyze/stat.h"
+#include "traces/base/mem.h"
+
+struct finding *finder_add(struct finder *f, enum finding_id id, const char *detail)
 {
-    VEC_PUSH(&f->a->findings, ((struct finding){.id = id,
-                                                .title = title,
+    const struct finding_kind *k = &finding_kinds[id];
+    VEC_PUSH(&f->a->findings, ((struct finding){.id = k->id,
+                                                .title = k->title,
                                                 .detail = detail,
-                                                .severity = severity,
+                                                .severity = k->severity,
                                                 .trace = f->trace + 1}));
     return &f->a->findings.v[f->a->findings.n - 1];
+}
+
+bool finder_has(const struct finder *f, enum finding_id id)
+{
+    for (size_t i = f->a->findings.n; i-- > 0;) {
+        const struct finding *x = &f->a->findings.v[i];
+        if (x->id == finding_kinds[id].id && x->trace == f->trace + 1)
+            return true;
+    }
+    return false;
 }
 
 void finder_affects(struct finding *x, const char *metric, double percent)
@@ -39,4 +56,50 @@ void finder_cite_text(struct finding *x, const struct request *r)
     if (m > 1)
         finder_cite(x, r, r->out.v[m - 1].packet, true, r->om_offset, r->out.v[m - 1].t_ns,
                     "last output event");
+}
+
+void found_add(struct found *x, size_t request)
+{
+    if (x->n < CITED_MOST)
+        x->first[x->n] = request;
+    x->n++;
+}
+
+struct found finder_gather(const struct finder *f, finder_test *test)
+{
+    struct found found = {.typical = NAN};
+    double *values = mem_array(f->scope->n + 1, sizeof *values);
+    size_t n = 0;
+    for (size_t i = 0; i < f->scope->n; i++) {
+        double value = NAN;
+        enum shows shows = test(f, finder_nth(f, i), &value);
+        found.of += shows != SHOWS_SILENT;
+        if (shows != SHOWS_YES)
+            continue;
+        found_add(&found, f->scope->requests[i]);
+        if (!isnan(value))
+            values[n++] = value;
+    }
+    if (n > 0) {
+        stat_sort(values, n);
+        found.typical = stat_median(values, n);
+    }
+    free(values);
+    return found;
+}
+
+void finder_cite_found(const struct finder *f, struct finding *x, const struct found *found,
+                       bool text)
+{
+    for (size_t i = 0; i < found->n && i < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[found->first[i]];
+        finder_cite_start(x, r);
+        if (text)
+            finder_cite_text(x, r);
+    }
+}
+
+const struct request *finder_nth(const struct finder *f, size_t i)
+{
+    return &f->a->requests.v[f->scope->requests[i]];
 }

@@ -1,61 +1,20 @@
 /* Findings of a server's behaviour, each from what behaviour.h and stalls.h measure. */
-#include "analyze/findings_server.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "analyze/behaviour.h"
+#include "analyze/finder.h"
+#include "analyze/formulas.h"
 #include "analyze/metrics.h"
-#include "analyze/stalls.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
+
+#define SLACK_NS 5000000 /* that early a queued answer may begin */
 
 static const char *duration(double seconds, char out[32])
 {
     return units_duration(llround(seconds * NS_PER_S), out);
-}
-
-static int by_cost(const void *a, const void *b)
-{
-    const struct stall *x = a, *y = b;
-    if (x->excess_ns != y->excess_ns)
-        return x->excess_ns > y->excess_ns ? -1 : 1;
-    return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
-}
-
-/* Reorders x. */
-static void cite_costliest(struct finder *f, struct finding *to, struct stalls *x)
-{
-    qsort(x->all.v, x->all.n, sizeof *x->all.v, by_cost);
-    for (size_t i = 0; i < x->all.n && i < CITED_MOST; i++) {
-        const struct request *r = &f->a->requests.v[x->all.v[i].request];
-        const struct output_event *e = &r->out.v[x->all.v[i].event];
-        finder_cite(to, r, e->packet, true, EVIDENCE_NO_OFFSET, e->t_ns,
-                    "first output event after a stall");
-    }
-}
-
-static void find_stalls(struct finder *f, const struct run_scope *s)
-{
-    struct stalls x;
-    char period[32];
-    stalls_find(f->a, s, f->o, &x);
-    if (!isnan(x.period_s) && !x.by_client) {
-        struct finding *y = finder_add(
-            f, "server.cyclic-stalls", SEVERITY_WARN, "The output stalls in cycles",
-            audit_printf(f->a,
-                         "Every %s the output all but stops: %zu gaps of more than %g medians, "
-                         "%.3g %% of the time between first and last output. The excess time "
-                         "repeats itself a period later (r = %.2f), and the stalls fall on it "
-                         "(m R^2 = %.3g over %" PRId64
-                         " cycles): something collects, flushes or throttles in step.",
-                         duration(x.period_s, period), x.all.n, f->o->stall_factor,
-                         100 * x.lost_share, x.correlation, x.score, x.cycles));
-        finder_affects(y, "output_tps_user", -100 * x.lost_share);
-        cite_costliest(f, y, &x);
-    }
-    stalls_free(&x);
 }
 
 static bool is_superlinear(const struct finder *f, const struct prefill *p)
@@ -72,8 +31,7 @@ static void find_prefill(struct finder *f, const struct run_scope *s)
     if (!is_superlinear(f, &p))
         return;
     struct finding *x = finder_add(
-        f, "server.superlinear-prefill", SEVERITY_WARN,
-        "The time to first text grows faster than the prompt",
+        f, FINDING_SERVER_SUPERLINEAR_PREFILL,
         audit_printf(f->a,
                      "It grows with the power %.2f [%.2f, %.2f] of the prompt's length, over %zu "
                      "requests of %.0f to %.0f tokens that were alone in flight: the longest "
@@ -88,7 +46,7 @@ static void find_prefill(struct finder *f, const struct run_scope *s)
     }
 }
 
-/* Of requests that were released together, findings.c speaks. */
+/* Of requests that were released together, find_queued_groups speaks. */
 static void find_loose_queue(struct finder *f, const struct run_scope *s)
 {
     enum { WAITING_MIN = 4 };
@@ -99,8 +57,7 @@ static void find_loose_queue(struct finder *f, const struct run_scope *s)
         (double)q.serial < f->o->serial_share * (double)q.waiting)
         return;
     struct finding *x = finder_add(
-        f, "server.serial-queue", SEVERITY_INFO,
-        "Requests in flight together were served one after the other",
+        f, FINDING_SERVER_SERIAL_QUEUE,
         audit_printf(f->a,
                      "Of %zu requests sent while another was in flight, %zu got their first text "
                      "only when all those before them had their last; from one to the next the "
@@ -120,7 +77,7 @@ static void find_early(struct finder *f, const struct run_scope *s)
     if (e.early == 0)
         return;
     struct finding *x = finder_add(
-        f, "requests.early-stop", SEVERITY_INFO, "Answers stopped early",
+        f, FINDING_REQUESTS_EARLY_STOP,
         audit_printf(f->a,
                      "%zu of %zu answers have less than %g %% of the max_tokens that at least half "
                      "of the others reach: work is unequal, and latencies of whole answers and "
@@ -157,7 +114,7 @@ static void find_reuse(struct finder *f, const struct run_scope *s)
                                         : "")
             : "No body was sent twice: it knew the beginnings of the prompts";
     struct finding *x =
-        finder_add(f, "server.cache-reuse", SEVERITY_INFO, "Prompts were known already",
+        finder_add(f, FINDING_SERVER_CACHE_REUSE,
                    audit_printf(f->a, "%s%s. The time to first text is not that of a new prompt.",
                                 stated, seen));
     finder_affects(x, "ttft", isnan(u.ttft_ratio) ? NAN : 100 * (u.ttft_ratio - 1));
@@ -167,21 +124,82 @@ static void find_reuse(struct finder *f, const struct run_scope *s)
     }
 }
 
+static int by_group(const void *a, const void *b)
+{
+    const struct request *x = *(const struct request *const *)a,
+                         *y = *(const struct request *const *)b;
+    int64_t p = formula_when(x, AT_O1), q = formula_when(y, AT_O1);
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (p > q) - (p < q);
+}
+
+/* Does each member's text begin only when the text of the one before has ended, though it was sent
+ * earlier? Without a measurable decode rate this says nothing: what comes in one piece always does.
+ */
+static bool queued(const struct request *const *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!metrics_request_counts(v[i]) ||
+            v[i]->metrics[M_OUTPUT_TPS_USER].grade == GRADE_NOT_MEASURABLE)
+            return false;
+        int64_t before = i > 0 ? formula_when(v[i - 1], AT_OM) : 0;
+        if (i > 0 && (formula_when(v[i], AT_O1) < before - SLACK_NS || v[i]->t0 >= before))
+            return false;
+    }
+    return n > 1;
+}
+
+static double wait_ns(const struct request *r)
+{
+    return (double)(formula_when(r, AT_O1) - r->t0);
+}
+
+static void find_queued_groups(struct finder *f)
+{
+    VEC(const struct request *) all = {0};
+    for (size_t i = 0; i < f->scope->n; i++) {
+        if (finder_nth(f, i)->group >= 0)
+            VEC_PUSH(&all, finder_nth(f, i));
+    }
+    if (all.n > 0)
+        qsort(all.v, all.n, sizeof *all.v, by_group);
+    size_t groups = 0, serial = 0, cited = 0;
+    double later = 0;
+    for (size_t i = 0, end; i < all.n; i = end) {
+        for (end = i + 1; end < all.n && all.v[end]->group == all.v[i]->group &&
+                          all.v[end]->run == all.v[i]->run;)
+            end++;
+        groups += end - i > 1;
+        if (!queued(all.v + i, end - i))
+            continue;
+        cited = serial++ == 0 ? i : cited;
+        later += wait_ns(all.v[end - 1]) / fmax(1, wait_ns(all.v[i])) - 1;
+    }
+    if (serial * 2 > groups) {
+        struct finding *x = finder_add(
+            f, FINDING_SERVER_SERIAL_QUEUE,
+            audit_printf(f->a,
+                         "In %zu of %zu groups released together, each answer began only when "
+                         "the one before it had ended: concurrency buys nothing here, and "
+                         "the wait is in the time to first text.",
+                         serial, groups));
+        finder_affects(x, "ttft", 100 * later / (double)serial);
+        finder_cite_text(x, all.v[cited]);
+        finder_cite_text(x, all.v[cited + 1]);
+    }
+    VEC_FREE(&all);
+}
+
 void findings_server(struct finder *f)
 {
-    VEC(size_t) requests = {0};
-    for (size_t i = 0; i < f->a->runs.n; i++) {
-        const struct run *run = &f->a->runs.v[i];
-        for (size_t k = 0; run->trace == f->trace && k < run->requests.n; k++)
-            VEC_PUSH(&requests, run->requests.v[k]);
+    if (f->scope->n > 0) {
+        find_prefill(f, f->scope);
+        find_loose_queue(f, f->scope);
+        find_early(f, f->scope);
+        find_reuse(f, f->scope);
     }
-    struct run_scope s = {f->trace + 1, 0, NULL, requests.v, requests.n};
-    if (s.n > 0) {
-        find_stalls(f, &s);
-        find_prefill(f, &s);
-        find_loose_queue(f, &s);
-        find_early(f, &s);
-        find_reuse(f, &s);
-    }
-    VEC_FREE(&requests);
+    find_queued_groups(f);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/formulas_failures.h"
 #include "analyze/metrics.h"
 #include "analyze/stat.h"
 #include "analyze/steps.h"
@@ -39,8 +40,17 @@ const struct definition definitions[DEFINITIONS] = {
     [D_TTFT] = {"ttft", PER_REQUEST("o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1), M_TTFT,
                 no_marks},
     [D_TTST] = {"ttst", PER_REQUEST("o_2-o_1", SHAPE_TIME, COUNT_NONE, AT_O1, AT_O2), -1, no_marks},
+    [D_TTFT_STREAMS] = {"ttft of streams",
+                        PER_REQUEST("o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1), M_TTFT,
+                        no_marks},
+    [D_EFFECTIVE_TTFT] = {"ttft from when it was due",
+                          PER_REQUEST("o_1-s", SHAPE_TIME, COUNT_NONE, AT_DUE, AT_O1), M_TTFT,
+                          no_marks},
     [D_E2EL] = {"e2el", PER_REQUEST("o_M-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_OM), M_E2EL,
                 no_marks},
+    [D_EFFECTIVE_LATENCY] = {"effective_latency",
+                             PER_REQUEST("o_M-s", SHAPE_TIME, COUNT_NONE, AT_DUE, AT_OM),
+                             M_EFFECTIVE_LATENCY, no_marks},
     [D_STREAM_END] = {"stream_end", PER_REQUEST("z-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_Z),
                       M_STREAM_END, no_marks},
     [D_DECODE_WINDOW] = {"decode_window",
@@ -62,8 +72,9 @@ const struct definition definitions[DEFINITIONS] = {
     [D_PROMPT_TPS] = {"(P-K)/ttft",
                       PER_REQUEST("(P-K)/(o_1-t0)", SHAPE_RATE, COUNT_P_UNCACHED, AT_T0, AT_O1), -1,
                       "the server stated no prompt tokens"},
-    [D_PROMPT_TPS_ALL] = {"P/ttft", PER_REQUEST("P/(o_1-t0)", SHAPE_RATE, COUNT_P, AT_T0, AT_O1),
-                          -1, "the server stated no prompt tokens"},
+    [D_PROMPT_TPS_ALL] = {"P/ttft of what was not cached",
+                          PER_REQUEST("P/(o_1-t0)", SHAPE_RATE, COUNT_P, AT_T0, AT_O1), -1,
+                          "the server stated no prompt tokens"},
     [D_INPUT_TOKENS] = {"input_tokens", PER_REQUEST("P", SHAPE_COUNT, COUNT_P, AT_NONE, AT_NONE),
                         -1, "the server stated no prompt tokens"},
     [D_OUTPUT_TOKENS] = {"output_tokens", PER_REQUEST("N", SHAPE_COUNT, COUNT_N, AT_NONE, AT_NONE),
@@ -71,9 +82,21 @@ const struct definition definitions[DEFINITIONS] = {
     [D_OUTPUT_TPS] = {"output_tps",
                       OF_RUN("sum(N)/(max z-min t0)", SHAPE_RATE, COUNT_N, AT_T0, AT_END), -1,
                       no_tokens},
+    [D_INPUT_TPS] = {"input_tps",
+                     OF_RUN("sum(P)/(max z-min t0)", SHAPE_RATE, COUNT_P, AT_T0, AT_END), -1,
+                     "the server stated no prompt tokens"},
+    [D_TOTAL_TPS] = {"total_tps",
+                     OF_RUN("sum(P+N)/(max z-min t0)", SHAPE_RATE, COUNT_P_AND_N, AT_T0, AT_END),
+                     -1, no_tokens},
+    [D_DURATION] = {"duration", OF_RUN("max z-min t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_END), -1,
+                    "there is no request"},
     [D_REQUEST_TPS] = {"request_tps",
                        OF_RUN("S/(max z-min t0)", SHAPE_RATE, COUNT_NONE, AT_T0, AT_END), -1,
                        "no request succeeded"},
+    [D_OUTPUT_TPS_ARRIVED] = {"output_tps of all that arrived",
+                              FUNCTION("sum(N)/T, unfinished answers too",
+                                       formula_output_tps_arrived),
+                              -1, no_tokens},
     [D_PEAK_THROUGHPUT] =
         {"peak_throughput",
          FUNCTION("most tokens that came within any second", formula_peak_throughput), -1,
@@ -119,17 +142,6 @@ static double less(int64_t n, int64_t m)
     return n < 0 || n <= m ? NAN : (double)(n - m);
 }
 
-static double stated_sum(const struct request *r)
-{
-    double sum = 0;
-    for (size_t i = 0; i < r->out.n; i++) {
-        if (r->out.v[i].stated < 0)
-            return NAN;
-        sum += r->out.v[i].stated;
-    }
-    return r->out.n > 0 ? sum : NAN;
-}
-
 double formula_count(const struct request *r, enum count c)
 {
     int64_t n = request_tokens(r), p = r->usage.prompt;
@@ -158,9 +170,14 @@ double formula_count(const struct request *r, enum count c)
     case COUNT_ASKED:
         return r->asked.max_tokens > 0 ? (double)r->asked.max_tokens : NAN;
     case COUNT_STATED_SUM:
-        return stated_sum(r);
+        return r->stated_times > 1 ? (double)r->stated_sum : NAN;
+    case COUNT_READS:
+        return events > 0 ? (double)metrics_request_reads(r) : NAN;
+    case COUNT_EVENTS_UNSPLIT:
+        return less(events, (int64_t)r->straddling);
+    default:
+        return formula_count_else(r, c);
     }
-    return NAN;
 }
 
 int64_t formula_when(const struct request *r, enum when w)
@@ -169,6 +186,16 @@ int64_t formula_when(const struct request *r, enum when w)
     switch (w) {
     case AT_NONE:
         return -1;
+    case AT_SYN:
+        return r->syn_ns;
+    case AT_KEEPALIVE:
+        return r->keepalive_ns;
+    case AT_ANSWER:
+        return r->answer_ns;
+    case AT_DUE:
+        return r->ledger != NULL ? r->ledger->due_ns : -1;
+    case AT_CONTENT:
+        return r->content_ns;
     case AT_T0:
         return r->t0;
     case AT_T0_END:
@@ -288,8 +315,10 @@ static void apply_to_run(const struct formula *f, const struct scope *s, sign_fn
 /* Does it hold times of several requests against each other? */
 static bool joins_times(const struct formula *f)
 {
-    static formula_fn *const others[] = {formula_icl, formula_requests, formula_successes,
-                                         formula_failed, formula_memory};
+    static formula_fn *const others[] = {
+        formula_icl,        formula_requests,   formula_successes,      formula_failed,
+        formula_memory,     formula_choices,    formula_wall_first,     formula_wall_last,
+        formula_last_calls, formula_no_content, formula_nothing_counted};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (f->fn == others[i])
             return false;
@@ -410,6 +439,20 @@ bool estimates_stat(const struct estimates *e, enum stat stat, struct estimate *
     return true;
 }
 
+/* A reply that is one document has its generation in the wait for it. */
+static bool hides_prompt(const struct definition *d, const struct request *r)
+{
+    return (d == &definitions[D_PROMPT_TPS] || d == &definitions[D_PROMPT_TPS_ALL]) &&
+           !r->stream_reply && request_tokens(r) != 1;
+}
+
+/* Definitions of some of the requests alone. */
+static bool leaves_out(const struct definition *d, const struct request *r)
+{
+    return (d == &definitions[D_PROMPT_TPS_ALL] && r->usage.cached > 0) ||
+           (d == &definitions[D_TTFT_STREAMS] && !r->stream_reply);
+}
+
 static bool gated(const struct definition *d, const struct request *r)
 {
     return d->gate >= 0 && r->metrics[d->gate].grade == GRADE_NOT_MEASURABLE;
@@ -422,7 +465,7 @@ void definition_apply(const struct definition *d, const struct scope *s, struct 
     size_t kept = before;
     for (size_t i = before; i < out->all.n; i++) {
         const struct request *r = out->all.v[i].request;
-        if (r == NULL || !gated(d, r))
+        if (r == NULL || (!gated(d, r) && !hides_prompt(d, r) && !leaves_out(d, r)))
             out->all.v[kept++] = out->all.v[i];
     }
     out->all.n = kept;
@@ -434,6 +477,9 @@ const char *definition_missing(const struct definition *d, const struct scope *s
         const struct request *r = &s->a->requests.v[s->requests.v[i]];
         if (gated(d, r) && r->metrics[d->gate].reason != NULL)
             return r->metrics[d->gate].reason;
+        if (hides_prompt(d, r))
+            return "the reply is one document: the time of the prompt cannot be told from that of "
+                   "the answer";
     }
     bool times = d->formula.fn != NULL || d->formula.shape != SHAPE_COUNT;
     return times && steps_between(s->a, s->requests.v, s->requests.n) ? steps_reason : d->missing;

@@ -11,6 +11,19 @@
 #include "analyze/model.h"
 #include "traces/base/vec.h"
 
+enum stat {
+    STAT_VALUE,
+    STAT_P50,
+    STAT_MEAN,
+    STAT_P90,
+    STAT_P95,
+    STAT_P99,
+    STAT_MIN,
+    STAT_MAX,
+    STAT_SUM,
+    STATS
+};
+
 /* The requests that a figure is about. */
 struct scope {
     const struct audit *a;
@@ -18,6 +31,7 @@ struct scope {
     const double *rate_bounds; /* one a trace: formula_rate_bounds */
     bool whole;                /* all there is: figures of the traces hold for it */
     bool one;                  /* a single request, whatever became of it */
+    enum stat stat;            /* that the claim is of; STAT_VALUE: it does not say */
     VEC(size_t) requests;      /* indices, in order of t0 */
 };
 
@@ -32,19 +46,6 @@ struct estimate {
 struct estimates {
     VEC(struct estimate) all;
     double *value, *lo, *hi; /* each ascending, once sorted */
-};
-
-enum stat {
-    STAT_VALUE,
-    STAT_P50,
-    STAT_MEAN,
-    STAT_P90,
-    STAT_P95,
-    STAT_P99,
-    STAT_MIN,
-    STAT_MAX,
-    STAT_SUM,
-    STATS
 };
 
 extern const char *const stat_names[STATS];
@@ -63,17 +64,53 @@ enum count {
     COUNT_N_LESS_N1, /* N - n_1; where n_1 is not stated, between 1 and the events of the first read
                       */
     COUNT_EVENTS,    /* M: events with text */
-    COUNT_EVENTS_LESS_1, /* M - 1 */
-    COUNT_P,             /* prompt tokens as stated */
-    COUNT_P_UNCACHED,    /* P - K */
-    COUNT_P_AND_N,       /* P + N */
-    COUNT_BYTES,         /* UTF-8 bytes of generated text */
-    COUNT_ASKED,         /* max_tokens of the request */
-    COUNT_STATED_SUM     /* of the counts that events stated, all added up */
+    COUNT_EVENTS_LESS_1,  /* M - 1 */
+    COUNT_P,              /* prompt tokens as stated */
+    COUNT_P_UNCACHED,     /* P - K */
+    COUNT_P_AND_N,        /* P + N */
+    COUNT_BYTES,          /* UTF-8 bytes of generated text */
+    COUNT_ASKED,          /* max_tokens of the request */
+    COUNT_STATED_SUM,     /* of the counts that events stated, all added up */
+    COUNT_READS,          /* that brought output events */
+    COUNT_EVENTS_UNSPLIT, /* output events that came in one read each */
+
+    /* formulas_counts.c: what else is taken for tokens. */
+    COUNT_CHARS,
+    COUNT_UTF16,
+    COUNT_QUARTER,        /* characters / 4 … */
+    COUNT_QUARTER_UP,     /* … rounded up */
+    COUNT_WORDS,          /* runs of non-blanks */
+    COUNT_CONTENT_EVENTS, /* events with content; 0 if there was other text alone */
+    COUNT_CONTENT_TEXT,   /* tokens of the content, recounted */
+    COUNT_N_LESS_R,       /* N without the reasoning tokens; N where none were stated */
+    COUNT_N_AND_R,
+    COUNT_TEXT,            /* tokens of the text, recounted */
+    COUNT_TEXT_MARKED,     /* … with the special tokens around it */
+    COUNT_PIECES,          /* tokens of each piece by itself */
+    COUNT_PIECES_MARKED,   /* … with the special tokens around each */
+    COUNT_PIECES_PREFIXED, /* … with "!" before each, less one */
+    COUNT_N_AND_EVENTS,    /* N + M */
+    COUNT_STATED_LAST,     /* the last of counts that were of one event each */
+    COUNT_PROMPT_SUM,      /* prompt tokens of all events that stated any */
+    COUNT_N_TIMES,         /* N n, where n answers were asked for */
+    COUNT_N_SHARE,         /* N/n */
+    COUNT_P_TIMES,         /* P n */
+    COUNT_FIRST_CHOICE,    /* events with text of the first of n answers */
+    COUNT_P_EVALUATED,     /* prompt tokens that the server says it evaluated */
+    COUNT_P_LABEL,         /* what the workload's name says of the prompt */
+    COUNT_P_POWER,         /* the power of two that P fits into */
+    COUNT_P_WORDS,         /* words of the prompt */
+
+    COUNT_LESS_ONE = 0x100 /* or'ed with one of them: less one */
 };
 
 enum when {
     AT_NONE,
+    AT_SYN,       /* of a connection's first request */
+    AT_KEEPALIVE, /* the first comment or ping */
+    AT_DUE,       /* when the ledger had it due */
+    AT_ANSWER,    /* the first output event that is not reasoning alone */
+    AT_CONTENT,   /* the first with content: no reasoning, no tool call */
     AT_T0,
     AT_T0_END,
     AT_H,
@@ -118,9 +155,10 @@ void estimates_sort(struct estimates *e);
 bool estimates_stat(const struct estimates *e, enum stat stat, struct estimate *out);
 
 bool formula_counts(const struct scope *s,
-                    const struct request *r);                /* takes r part in s's figures? */
-double formula_count(const struct request *r, enum count c); /* NAN: not known */
-int64_t formula_when(const struct request *r, enum when w);  /* -1: not seen */
+                    const struct request *r);                     /* takes r part in s's figures? */
+double formula_count(const struct request *r, enum count c);      /* NAN: not known */
+double formula_count_else(const struct request *r, enum count c); /* … those of formulas_counts.c */
+int64_t formula_when(const struct request *r, enum when w);       /* -1: not seen */
 struct interval formula_span(const struct scope *s, int64_t from_ns, int64_t to_ns);
 
 /* Definitions: what a figure of that name is. */
@@ -128,8 +166,11 @@ enum definition_id {
     D_TTFB,
     D_TTFR,
     D_TTFT,
+    D_TTFT_STREAMS,   /* where some replies are documents */
+    D_EFFECTIVE_TTFT, /* from when the request was due */
     D_TTST,
     D_E2EL,
+    D_EFFECTIVE_LATENCY, /* from when the request was due */
     D_STREAM_END,
     D_DECODE_WINDOW,
     D_TPOT,
@@ -142,6 +183,10 @@ enum definition_id {
     D_INPUT_TOKENS,
     D_OUTPUT_TOKENS,
     D_OUTPUT_TPS,
+    D_OUTPUT_TPS_ARRIVED, /* with the tokens of answers that did not finish */
+    D_INPUT_TPS,
+    D_TOTAL_TPS,
+    D_DURATION,
     D_REQUEST_TPS,
     D_PEAK_THROUGHPUT,
     D_CONCURRENCY_AVG,
@@ -191,5 +236,46 @@ formula_fn formula_icl, formula_peak_throughput, formula_concurrency_avg, formul
     formula_release_skew, formula_speedup, formula_requests, formula_successes, formula_failed,
     formula_memory, formula_users_times_rate, formula_mean_of_rates, formula_sum_of_rates,
     formula_ratio_of_sums;
+
+/* formulas_streams.c: did events come one by one, evenly; or in bunches, with the same pause
+ * between them? The median gap between a request's output events and its inverse, under no gate,
+ * where events, reads or bunches hold several tokens; rates by a stopwatch that also runs while the
+ * client works through what has come; figures of clients that read no long lines, or text up to its
+ * first quote; documents among streams; and peaks. */
+sign_fn formula_smooth, formula_bunched;
+formula_fn formula_gaps, formula_gap_rates, formula_replayed_tokens, formula_replayed_events,
+    formula_failed_lines_65536, formula_failed_lines_131072, formula_failed_lines_524288,
+    formula_successes_lines_65536, formula_successes_lines_131072, formula_successes_lines_524288,
+    formula_cut_characters, formula_cut_quarters, formula_cut_quarter_rate, formula_tpot_mixed,
+    formula_ttft_mixed, formula_unstreamed_rate, formula_peak_events;
+
+/* formulas_blocks.c: times as a client has them that reads blocks of so many bytes, of streams that
+ * nobody held together on their way; the median of its gaps where most events come together. */
+formula_fn formula_block_ttft_512, formula_block_ttft_1024, formula_block_ttft_8192,
+    formula_block_ttft_65536, formula_block_ttft_131072, formula_block_rate_512,
+    formula_block_rate_1024, formula_block_rate_8192, formula_block_rate_65536,
+    formula_block_rate_131072, formula_block_gaps_512, formula_block_gaps_1024,
+    formula_block_gaps_8192, formula_block_gaps_65536, formula_block_gaps_131072,
+    formula_block_median;
+
+/* formulas_load.c: figures of one user times all, users that the client kept back, the rate of a
+ * plan that was not kept, windows of several users, and lengths that others were drawn below. */
+formula_fn formula_users_over_tpot, formula_users_times_prefill, formula_users_over_ttft,
+    formula_capped_users, formula_planned_rate, formula_common_window, formula_label_of_prompts,
+    formula_label_of_answers;
+
+/* formulas_repeats.c: a body's first time against its later ones, and one trace against the one
+ * before it. */
+formula_fn formula_gain_of_cache, formula_gain_of_repeat, formula_order_whole_rate,
+    formula_order_decode_rate, formula_order_ttft;
+
+/* formulas_counts.c */
+formula_fn formula_nothing_counted, formula_no_content, formula_choices, formula_choice_rate,
+    formula_last_calls, formula_last_calls_rate, formula_stated_prompt_rate;
+
+/* formulas_times.c */
+formula_fn formula_gap_after_role, formula_gaps_and_wait, formula_stated_wait, formula_stated_total_rate,
+    formula_wall_first, formula_wall_last, formula_late_first, formula_late_last, formula_late_gap,
+    formula_upstream_first, formula_subtracted, formula_warmup_first, formula_warmup_last;
 
 #endif

@@ -277,10 +277,20 @@ static bool is_open(enum outcome o)
     return o == OUTCOME_OPEN || o == OUTCOME_NO_FINISH || o == OUTCOME_UNREADABLE;
 }
 
+/* Attempts that another one followed. */
+static size_t retried(const struct scope *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->requests.n; i++)
+        n += nth(s, i)->retried;
+    return n;
+}
+
+/* One request, however often it was tried; who counts attempts is not wrong about those. */
 void formula_requests(const struct scope *s, struct estimates *out)
 {
-    double n = (double)outcomes(s, is_any);
-    push(out, n, interval_exact(n));
+    double n = (double)outcomes(s, is_any), once = n - (double)retried(s);
+    push(out, once, (struct interval){once, n});
 }
 
 void formula_successes(const struct scope *s, struct estimates *out)
@@ -292,7 +302,8 @@ void formula_successes(const struct scope *s, struct estimates *out)
 void formula_failed(const struct scope *s, struct estimates *out)
 {
     double n = (double)(outcomes(s, is_any) - outcomes(s, is_success));
-    push(out, n, (struct interval){n - (double)outcomes(s, is_open), n});
+    double once = n - (double)retried(s);
+    push(out, once, (struct interval){once - (double)outcomes(s, is_open), n});
 }
 
 /* Tools mean the server's resident memory, the host's, or something between. */

@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "analyze/blocks.h"
+#include "analyze/reads.h"
 #include "analyze/saying.h"
 #include "analyze/steps.h"
-#include "traces/base/jscan.h"
 #include "traces/base/json.h"
 #include "traces/base/mem.h"
-#include "traces/base/text.h"
 #include "traces/custom.h"
 #include "traces/limits.h"
 
@@ -48,6 +47,7 @@ struct pending {
     struct saying saying;
     bool unknown;     /* no dialect claims it, but its reply may tell */
     unsigned guesses; /* events by which none was recognised */
+    struct reads reads;
 };
 
 /* Where the request does not tell the dialect, so many events may. */
@@ -99,6 +99,7 @@ static int on_request(void *ctx, struct exchange *x)
         .conn = x->conn->id,
         .nth = x->nth,
         .client_port = x->conn->client.port,
+        .server_port = x->conn->server.port,
         .t0 = x->request_first.t_seen,
         .t0_packet = x->request_first.pkt,
         .t0_offset = x->request_first.off,
@@ -110,15 +111,21 @@ static int on_request(void *ctx, struct exchange *x)
         .t_end = -1,
         .role_ns = -1,
         .answer_ns = -1,
+        .content_ns = -1,
+        .keepalive_ns = -1,
+        .stated_last = -1,
         .choice_ns = -1,
         .done_ns = -1,
         .n1 = -1,
         .recounted = -1,
         .group = -1,
         .repeat = -1,
+        .syn_ns = x->nth == 0 ? x->conn->t_syn : -1,
+        .accepted_ns = x->nth == 0 ? x->conn->t_synack : -1,
         .usage = usage_none,
         .timings = timings_none,
     };
+    reads_begin(&p->reads, x->conn);
     take_room(l, &p->r);
     p->saying = (struct saying){.r = &p->r, .texts = &l->a->texts};
     x->user = p;
@@ -140,17 +147,6 @@ static void read_asked(struct pending *p, const struct exchange *x)
         r->body_sha256 = keep(l, slice_of(x->request_body_sha256));
 }
 
-/* Result files of some tools name requests by it. */
-static uint64_t sent_id(const struct exchange *x)
-{
-    for (size_t i = 0; i < x->n_request_fields; i++) {
-        const struct http_field *f = &x->request_fields[i];
-        if (text_same(f->name, "x-request-id") && f->value.n > 0)
-            return model_hash(f->value);
-    }
-    return 0;
-}
-
 /* The request as far as it is known by now, and who speaks it. */
 static void read_request(struct pending *p, struct exchange *x)
 {
@@ -160,7 +156,7 @@ static void read_request(struct pending *p, struct exchange *x)
     p->answered = true;
     r->method = keep(l, x->method);
     r->path = keep(l, x->target);
-    r->sent_id = sent_id(x);
+    r->sent_id = saying_sent_id(x);
     r->asked = (struct dialect_request){.stream = -1, .max_tokens = -1, .choices = 1};
     r->dialect = dialect_find(x->method, x->target, body);
     if (l->a->forced != NULL && slice_is(x->method, "POST"))
@@ -247,21 +243,6 @@ static void guess_dialect(struct pending *p, const struct exchange *x, struct sl
     read_asked(p, x);
 }
 
-/* Result files of some tools name requests by the id in the reply. */
-static uint64_t reply_id(struct slice event)
-{
-    struct jscan s = jscan_over(event);
-    struct slice key;
-    if (jscan_next(&s) != JT_OBJECT)
-        return 0;
-    while (jscan_pair(&s, &key)) {
-        if (slice_is(key, "id") && s.last == JT_STRING && s.text.n > 0)
-            return model_hash(s.text);
-        jscan_finish(&s);
-    }
-    return 0;
-}
-
 static int on_event(void *ctx, struct exchange *x, const struct event *ev)
 {
     struct loader *l = ctx;
@@ -273,6 +254,8 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
         return TA_OK;
     if (ev->kind == EVENT_COMMENT) {
         p->r.comments++;
+        if (p->r.keepalive_ns < 0)
+            p->r.keepalive_ns = ev->last.t_ready;
         return TA_OK;
     }
     if (ev->kind == EVENT_TRUNCATED) {
@@ -280,8 +263,17 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
         return TA_OK;
     }
     if (p->r.events++ == 0)
-        p->r.reply_id = reply_id(ev->data);
-    return saying_event(&p->saying, ev, on_the_wire(x, ev->last), &l->scratch);
+        p->r.reply_id = saying_reply_id(ev->data);
+    if (ev->data.n > p->r.longest_event)
+        p->r.longest_event = ev->data.n < UINT32_MAX ? (uint32_t)ev->data.n : UINT32_MAX;
+    struct mark last = on_the_wire(x, ev->last);
+    reads_wait(&p->reads, &p->r, x->conn);
+    reads_follow(&p->reads, &p->r, last);
+    size_t had = p->r.out.n;
+    int rc = saying_event(&p->saying, ev, last, &l->scratch);
+    if (p->r.out.n > had)
+        reads_place(&p->r, x, ev);
+    return rc;
 }
 
 static void drop_document(struct pending *p)
@@ -336,6 +328,14 @@ static int read_document(struct pending *p, const struct exchange *x)
     return saying_document(&p->saying, body, p->body_last, &p->l->scratch);
 }
 
+/* Clients stop reading at the end mark and hang up, OpenAI's among them: the zero chunk behind it
+ * is missed by nobody. */
+static bool left_at_the_end(const struct pending *p, const struct exchange *x)
+{
+    return !x->response_complete && p->saying.finished && p->r.done_ns >= 0 &&
+           x->conn->t_left >= p->r.done_ns;
+}
+
 static enum outcome outcome_of(const struct pending *p, const struct exchange *x)
 {
     const struct request *r = &p->r;
@@ -347,7 +347,7 @@ static enum outcome outcome_of(const struct pending *p, const struct exchange *x
         return OUTCOME_HTTP_ERROR;
     if (p->saying.failed)
         return OUTCOME_ERROR_EVENT;
-    if (!x->response_complete)
+    if (!x->response_complete && !left_at_the_end(p, x))
         return x->end == END_TRACE ? OUTCOME_OPEN : OUTCOME_CUT_SHORT;
     if (p->saying.finished)
         return OUTCOME_SUCCESS;
@@ -378,8 +378,24 @@ static void end_recount(struct pending *p, const struct exchange *x)
     if (r->recounted < 0)
         return;
     r->recount_why = text_lacks(p, x);
-    if (r->recount_why != NULL)
+    if (r->recount_why != NULL) {
         r->recounted = -1;
+    } else if (p->l->a->recounter->apart) {
+        struct recount_apart *apart = arena_alloc(&p->l->a->texts, sizeof *apart);
+        *apart = p->saying.recount.apart;
+        r->apart = apart;
+    }
+}
+
+/* What the connection did to it. */
+static void end_wire(struct pending *p, const struct exchange *x)
+{
+    struct request *r = &p->r;
+    r->body_bytes = x->request_body_bytes;
+    r->body_end = x->decoded_body_bytes;
+    r->end = x->end;
+    r->whole = x->response_complete || left_at_the_end(p, x);
+    reads_end(&p->reads, r, x->conn);
 }
 
 static int on_done(void *ctx, struct exchange *x)
@@ -400,8 +416,10 @@ static int on_done(void *ctx, struct exchange *x)
     }
     r->t_end = x->t_end;
     r->damaged = x->damaged;
+    end_wire(p, x);
     r->outcome = outcome_of(p, x);
     end_recount(p, x);
+    saying_settle(&p->saying);
     settle(l, r);
     if (l->a->requests.n >= LIMIT_REQUESTS) {
         VEC_FREE(&r->out);

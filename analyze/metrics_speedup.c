@@ -213,6 +213,7 @@ bool speedup_measure(struct audit *a, const struct run_scope *s, struct speedup 
     while (b->key != NULL && !covers(a, s, &p, b))
         b++;
     single_rates(a, s, &p, b, &singles);
+    out->alike = b->key != NULL;
     out->groups = groups.n;
     out->singles = singles.n;
     stat_sort(groups.v, groups.n);

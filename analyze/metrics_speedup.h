@@ -33,6 +33,7 @@ struct speedup {
     double value; /* NAN: not measurable */
     struct interval interval;
     size_t groups, singles;
+    bool alike; /* the requests of the groups were sent alone, too */
     const char *reason; /* against what, or why not */
 };
 

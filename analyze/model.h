@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/recount.h"
+#include "analyze/text_units.h"
 #include "traces/base/arena.h"
 #include "traces/base/clock.h"
 #include "traces/base/err.h"
@@ -65,6 +67,13 @@ struct value {
                            may be NULL */
 };
 
+/* Bytes on the wire from each read that completed events to the next, the first and the last read
+ * left out: a buffer of a fixed size shows in them. */
+struct bursts {
+    uint32_t n;
+    double mean, squares; /* of the differences from the mean, added up (Welford) */
+};
+
 /* Metrics of a request; rows of request_metrics[] in metrics.h. */
 enum request_metric {
     M_TTFB,
@@ -89,7 +98,7 @@ struct request {
     size_t trace, run; /* indices; run is RUN_NONE for OUTCOME_NOT_LLM */
     uint64_t conn;
     uint32_t nth;
-    uint16_t client_port;
+    uint16_t client_port, server_port;
     const char *method, *path, *model, *body_sha256;
     uint64_t sent_id;   /* model_hash of its X-Request-ID; 0: it has none */
     uint64_t reply_id;  /* the same of the id that the first event of its reply gives */
@@ -132,6 +141,42 @@ struct request {
     int64_t group;                     /* index of its release group in its run; -1: none */
     bool alone;                        /* no other request of the trace was in flight with it */
     int64_t repeat;                    /* of the ledger; -1 */
+
+    /* What its text and its counts may be mistaken for. */
+    struct text_units text;
+    uint64_t reasoning_bytes, tool_bytes; /* of it */
+    uint32_t content_events, first_choice_events; /* with content; with text of choice 0 */
+    uint32_t choices_seen;                        /* the highest number of a choice, and one */
+    int64_t content_ns;             /* the first event with content; -1 */
+    int64_t keepalive_ns;           /* the first comment or ping; -1 */
+    uint32_t stated_times;          /* events that stated completion tokens, a start included */
+    int64_t stated_sum, prompt_sum; /* of all those statements, added up */
+    int64_t stated_last; /* the last of counts that were of one event each: usage holds their sum;
+                            -1: they were none */
+    const struct recount_apart *apart; /* NULL: not counted */
+
+    /* What findings look at. */
+    uint64_t body_bytes;         /* of the request, as sent */
+    int64_t syn_ns, accepted_ns; /* SYN and its answer, of a connection's first request; -1 */
+    enum end_kind end;           /* of the response, or of what was to bring it */
+    bool whole;                  /* the response was complete, but for what came behind the
+                                    end mark to a client that had hung up */
+    uint32_t longest_event;      /* bytes of its data */
+    uint32_t retransmissions; /* on its connection while it ran, both directions */
+    uint32_t zero_windows;    /* times that the client's window closed then */
+    struct tcp_wait unread;   /* the longest that bytes lay unread at the client meanwhile … */
+    struct tcp_wait late_ack; /* … or waited to be acknowledged; n = 0: none is known */
+    uint32_t repeated; /* pieces of text equal to the one 1, 2, 3 or 4 before: the most of these */
+    struct bursts bursts;
+
+    /* What causes look at. */
+    uint64_t o1_body, om_body; /* bytes of the decoded body up to and with those events */
+    uint64_t body_end;         /* … of all of it */
+    uint32_t straddling;       /* output events whose bytes came in more than one read */
+    uint32_t cut_events;       /* pieces of text with a '"' in them … */
+    uint64_t cut_bytes;        /* … and what follows it, itself included */
+    size_t retry_of;           /* index + 1 of the attempt before it (retries.h); 0: none */
+    bool retried;              /* there is another attempt after it */
 
     struct value metrics[REQUEST_METRICS];
     VEC(const char *) anomalies; /* ids, each once */
@@ -230,7 +275,10 @@ struct cause {
     double value;
     struct interval interval;
     bool by_sign; /* its sign is on the wire; else only the number fits */
+    bool of_part; /* it fits a part of what the claim may be about, not all of it */
     const char *note;
+    double effect_percent; /* beside a confirmed claim, which it gives too: how far it moves the
+                        figure; NAN: it stands for the difference */
 };
 
 struct claim_basis;
@@ -309,8 +357,6 @@ struct fidelity {
     struct spread e2el, effective; /* of counted requests that were due: from t0; from due */
 };
 
-struct recounter; /* recount.h */
-
 /* How a percentile is read off n ascending values. */
 enum percentile_method {
     PERCENTILE_LINEAR,  /* between order statistics: type 7, numpy, pandas */
@@ -359,6 +405,38 @@ struct audit_options {
     double serial_share;      /* of requests that waited for those before them: 0.8 */
     double early_share;       /* of max_tokens, below which an answer stopped early: 0.5 */
     double cache_share;       /* of prompt tokens that were cached, from which it is said: 0.5 */
+    double bytes_per_token_max; /* of text, on average over a reply: 40 */
+    double bytes_per_token_min; /* 0.5 */
+    double count_tolerance;     /* of recounted against stated tokens: 0.03 */
+    int64_t hidden_wait_ns;     /* of ttft, that the server's own prompt time leaves out: 100 ms … */
+    double hidden_share;        /* … and this share of it: 0.2 */
+    double stated_rate;         /* by which the server's own rate may differ: 0.1 */
+    uint64_t bandwidth;         /* of the server's memory, bytes/s; 0: not given */
+    uint64_t active_bytes;      /* that each token reads; 0: not given */
+    double slower_together;     /* speedup, below which a server degrades: 0.95 */
+    double faster_together;     /* … above which it batches: 1.05 */
+    double cold_factor;         /* of the longest other wait, that a first one exceeds: 2 */
+    double packing_spread;      /* tokens an event, most over least, by which text is unlike: 1.3 */
+    int64_t stall_moments;      /* at which all streams stopped: 3 … */
+    double stall_share;         /* … and the share of their time lost in them: 0.02 */
+    int64_t late_ns;            /* behind its due time, from which a request is late: 20 ms … */
+    double late_share;          /* … and the share that may be: 0.01 */
+    double ramp_share;          /* of the time, below the load's plateau: 0.1 */
+    double burst_factor;        /* of the later rate of sending, in the first second: 1.5 */
+    double dilution;            /* mean ttft over its median: 2 */
+    double connect_share;       /* of ttft, that a connection takes: 0.05 */
+    int64_t slow_connect_ns;    /* until a connection is accepted: 900 ms */
+    int64_t unread_ns;          /* that bytes lie unread at the client: 200 ms … */
+    double unread_share;        /* … and this share of the request's time: 0.05 */
+    int64_t late_ack_ns;        /* until bytes are acknowledged, beyond the way there: 500 ms */
+    double resent_share;        /* of segments, that were sent again: 0.001 */
+    double clump_events;        /* a read, from which events come in clumps: 3 */
+    int64_t clump_gap_ns;       /* … and so long between them: 10 ms */
+    double tokens_per_event;    /* above which an event has several: 1.5 */
+    double piece_share;         /* of the text in one event, among single tokens: 0.2 */
+    uint64_t long_line;         /* bytes of an event that readers may give up at: 64 KiB */
+    double timeout_spread;      /* of the ages at which requests are given up: 0.02 */
+    double repeat_share;        /* of the pieces of a text, that repeat those before: 0.9 */
     enum percentile_method percentile;
     double slo[REQUEST_METRICS]; /* s at most, for a request to be good; 0: no limit */
 };

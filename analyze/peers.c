@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/metrics.h"
 #include "analyze/metrics_flow.h"
 #include "analyze/peers_stat.h"
 #include "analyze/peers_table.h"
@@ -39,6 +40,7 @@ const char *peer_version(const struct peer *p)
 /* One tool over one run. */
 struct reading {
     struct audit *a;
+    const struct audit_options *o;
     const struct peer *p;
     const struct run *run;
     const struct request **ok; /* what the tool takes for successes */
@@ -88,8 +90,6 @@ static int64_t when(const struct request *r, enum peer_time t)
         return r->answer_ns;
     case PEER_OM:
         return m > 0 ? r->out.v[m - 1].t_ns : -1;
-    case PEER_CHOICE:
-        return r->choice_ns;
     case PEER_Z:
         return r->z;
     case PEER_END:
@@ -173,28 +173,6 @@ static void push(struct series *s, double v, double weight)
 
 /* --- of one request ------------------------------------------------------------------------- */
 
-/* Events with choices are those with text, a first one with a role, and a last one with the finish,
- * each of which may have come in the very packet of a text. Where there are others, their times are
- * not kept. */
-static void push_choices(const struct request *r, struct series *s)
-{
-    int64_t first = when(r, PEER_O1), last = when(r, PEER_OM);
-    size_t role = r->c1 >= 0 && r->c1<first, finish = r->choice_ns> last;
-    size_t known = r->out.n + role + finish;
-    if (r->choice_events > known + !role + !finish) {
-        s->why = "there are events without text between others: their times are not kept";
-        return;
-    }
-    if (role)
-        push(s, seconds(first - r->c1), 1);
-    for (size_t k = 1; k < r->out.n; k++)
-        push(s, seconds(r->out.v[k].t_ns - r->out.v[k - 1].t_ns), 1);
-    for (size_t k = known; k < r->choice_events; k++)
-        push(s, 0, 1);
-    if (finish)
-        push(s, seconds(r->choice_ns - last), 1);
-}
-
 /* Is the row about such a quotient that this request has none, and the tool leaves it out? */
 static void push_quotient(const struct reading *x, const struct peer_row *row,
                           const struct request *r, struct series *s)
@@ -234,9 +212,6 @@ static void push_request(const struct reading *x, const struct peer_row *row,
     case PEER_GAPS:
         for (size_t k = 1; k < r->out.n; k++)
             push(s, seconds(r->out.v[k].t_ns - r->out.v[k - 1].t_ns), 1);
-        break;
-    case PEER_CHOICES:
-        push_choices(r, s);
         break;
     case PEER_LINES:
         v = lines > 0 ? span(r, row, s) / (double)lines : NAN;
@@ -380,80 +355,85 @@ static double little(const struct reading *x, const struct peer_row *row)
     return sum / run_span(x, row);
 }
 
-enum { SECONDS_MAX = 1000000, RUNS_MAX = 1000 };
+enum { RUNS_MAX = 1000 };
 
-/* Counts of each second of a run. */
-struct seconds_of {
-    uint32_t *in;
-    int64_t n, first_ns;
-};
+/* --- goodput --------------------------------------------------------------------------------- */
 
-static void count_second(struct seconds_of *c, int64_t t_ns)
+enum good { BAD, GOOD, UNTOLD };
+
+static const struct peer_row *row_named(const struct peer *p, const char *name)
 {
-    int64_t k = (t_ns - c->first_ns) / NS_PER_S;
-    if (k >= 0 && k < c->n)
-        c->in[k]++;
+    const struct peer_row *row = p->rows;
+    while (strcmp(row->name, name) != 0)
+        row++;
+    return row;
 }
 
-/* A role or a finish without text may have come in the very packet of one. */
-static void count_choices(struct seconds_of *c, const struct request *r)
+static bool has_limit(const struct peer *p, enum request_metric m)
 {
-    int64_t o1 = when(r, PEER_O1), om = when(r, PEER_OM);
-    size_t role = r->c1 >= 0 && r->c1<o1, finish = r->choice_ns> om;
-    size_t others = r->choice_events > r->out.n ? r->choice_events - r->out.n : 0;
-    for (size_t k = 0; k < others; k++)
-        count_second(c, k == 0 && (role || others > finish) ? r->c1 : r->choice_ns);
+    const struct peer_limit *l = p->limits;
+    while (l->row != NULL && l->metric != m)
+        l++;
+    return l->row != NULL;
 }
 
-static void count_request(struct seconds_of *c, const struct peer_row *row, const struct request *r)
+static bool asks_goodput(const struct reading *x)
 {
-    if (row->shape == PEER_RUN_IN_FLIGHT_1S) { /* in each second that it touches */
-        int64_t end = (when(r, PEER_Z) - c->first_ns) / NS_PER_S;
-        for (int64_t k = (r->t0 - c->first_ns) / NS_PER_S; k <= end && k < c->n; k++)
-            c->in[k]++;
-        return;
+    bool asked = false;
+    for (enum request_metric m = 0; m < REQUEST_METRICS; m++)
+        asked |= x->o->slo[m] > 0;
+    return asked;
+}
+
+/* Is r within all limits? */
+static enum good judge(const struct reading *x, const struct request *r, struct series *s)
+{
+    enum good good = GOOD;
+    struct peer strict = *x->p;
+    struct reading y = *x;
+    strict.missing_zero = false; /* a figure that is missing is no 0 here */
+    y.p = &strict;
+    for (const struct peer_limit *l = x->p->limits; l->row != NULL; l++) {
+        struct series one = {0};
+        if (x->o->slo[l->metric] <= 0)
+            continue;
+        push_request(&y, row_named(x->p, l->row), r, &one);
+        s->why = one.why != NULL ? one.why : s->why;
+        if (one.v.n > 0 && one.v.v[0] > x->o->slo[l->metric])
+            good = good == UNTOLD ? UNTOLD : BAD;
+        if (one.v.n == 0 && x->p->missing != PEER_PASSES)
+            good = x->p->missing == PEER_UNTOLD ? UNTOLD : BAD;
+        series_free(&one);
     }
-    for (size_t k = 0; k < r->out.n; k++)
-        count_second(c, r->out.v[k].t_ns);
-    if (row->to == PEER_CHOICE)
-        count_choices(c, r);
+    return good;
 }
 
-/* The fullest second, counted from the first t0. */
-static double fullest_second(const struct reading *x, const struct peer_row *row)
+static double goodput(const struct reading *x, const struct peer_row *row, struct series *s)
 {
-    struct seconds_of c = {NULL, 1, INT64_MAX};
-    int64_t last = 0;
-    uint32_t most = 0;
+    double good = 0, told = 0, tokens = 0, failed = (double)(x->run->requests.n - x->n_ok);
+    for (enum request_metric m = 0; m < REQUEST_METRICS; m++) {
+        if (x->o->slo[m] > 0 && !has_limit(x->p, m))
+            s->why = audit_printf(x->a, "it has no limit of %s", request_metrics[m].name);
+    }
     for (size_t i = 0; i < x->n_ok; i++) {
-        c.first_ns = x->ok[i]->t0 < c.first_ns ? x->ok[i]->t0 : c.first_ns;
-        last = when(x->ok[i], PEER_Z) > last ? when(x->ok[i], PEER_Z) : last;
+        enum good g = judge(x, x->ok[i], s);
+        told += g != UNTOLD;
+        good += g == GOOD;
+        if (g == GOOD && row->shape == PEER_RUN_GOOD_TOKENS)
+            tokens += input_tokens(x->ok[i], s) + output_tokens(x->p, x->ok[i], s);
     }
-    if (last > c.first_ns)
-        c.n = (last - c.first_ns) / NS_PER_S + 1;
-    c.n = c.n < SECONDS_MAX ? c.n : SECONDS_MAX;
-    c.in = mem_array((size_t)c.n, sizeof *c.in);
-    for (size_t i = 0; i < x->n_ok; i++)
-        count_request(&c, row, x->ok[i]);
-    for (int64_t k = 0; k < c.n; k++)
-        most = c.in[k] > most ? c.in[k] : most;
-    free(c.in);
-    return most;
-}
-
-static double peak_in_flight(const struct reading *x)
-{
-    struct flight_curve c = {0};
-    VEC(size_t) ok = {0};
-    for (size_t i = 0; i < x->n_ok; i++)
-        VEC_PUSH(&ok, (size_t)(x->ok[i] - x->a->requests.v));
-    metrics_concurrency(x->a, ok.v, ok.n, &c);
-    int64_t most = 0;
-    for (size_t i = 0; i < c.n; i++)
-        most = c.v[i].in_flight > most ? c.v[i].in_flight : most;
-    VEC_FREE(&c);
-    VEC_FREE(&ok);
-    return (double)most;
+    if (s->why != NULL)
+        return NAN;
+    switch (row->shape) {
+    case PEER_RUN_GOOD:
+        return good;
+    case PEER_RUN_GOODPUT:
+        return good / run_span(x, row);
+    case PEER_RUN_GOOD_TOKENS:
+        return tokens / run_span(x, row);
+    default:
+        return good / (told + (row->all ? failed : 0));
+    }
 }
 
 static double run_value(const struct reading *x, const struct peer_row *row, struct series *s)
@@ -484,9 +464,12 @@ static double run_value(const struct reading *x, const struct peer_row *row, str
         return little(x, row);
     case PEER_RUN_BUCKET:
     case PEER_RUN_IN_FLIGHT_1S:
-        return fullest_second(x, row);
-    case PEER_RUN_IN_FLIGHT:
-        return peak_in_flight(x);
+        return peers_fullest_second(x->ok, x->n_ok, row->shape == PEER_RUN_IN_FLIGHT_1S);
+    case PEER_RUN_GOOD:
+    case PEER_RUN_GOODPUT:
+    case PEER_RUN_GOOD_TOKENS:
+    case PEER_RUN_GOOD_SHARE:
+        return goodput(x, row, s);
     default:
         return NAN;
     }
@@ -539,6 +522,8 @@ static void put_series(struct reading *x, const struct peer_row *row, struct ser
 static void put_row(struct reading *x, const struct peer_row *row)
 {
     struct series s = {0};
+    if (row->shape >= PEER_RUN_GOOD && !asks_goodput(x))
+        return;
     if (row->shape >= PEER_RUN_COUNT) {
         double v = run_value(x, row, &s);
         put(x, row, row->name, "value", v, row->all ? x->run->requests.n : x->n_ok, &s);
@@ -553,10 +538,11 @@ static void put_row(struct reading *x, const struct peer_row *row)
     series_free(&s);
 }
 
-static void read_run(struct audit *a, const struct peer *p, size_t run, struct peer_reports *out)
+static void read_run(struct audit *a, const struct audit_options *o, const struct peer *p,
+                     size_t run, struct peer_reports *out)
 {
     VEC_PUSH(out, ((struct peer_report){.peer = p, .run = run}));
-    struct reading x = {a, p, &a->runs.v[run], NULL, 0, &out->v[out->n - 1]};
+    struct reading x = {a, o, p, &a->runs.v[run], NULL, 0, &out->v[out->n - 1]};
     x.ok = mem_array(x.run->requests.n + 1, sizeof *x.ok);
     size_t unseen = 0;
     for (size_t i = 0; i < x.run->requests.n; i++) {
@@ -575,12 +561,13 @@ static void read_run(struct audit *a, const struct peer *p, size_t run, struct p
     free(x.ok);
 }
 
-void peers_report(struct audit *a, const struct peer *p, struct peer_reports *out)
+void peers_report(struct audit *a, const struct audit_options *o, const struct peer *p,
+                  struct peer_reports *out)
 {
     for (size_t run = 0; run < a->runs.n && run < RUNS_MAX; run++) {
         for (size_t i = 0; peers_all[i] != NULL && a->runs.v[run].requests.n > 0; i++) {
             if (p == NULL || p == peers_all[i])
-                read_run(a, peers_all[i], run, out);
+                read_run(a, o, peers_all[i], run, out);
         }
     }
 }

@@ -54,8 +54,9 @@ const char *peer_name(const struct peer *p);
 const char *peer_version(const struct peer *p); /* what of it was read */
 
 /* Appends a report for each run that has requests (up to 1,000 runs), of p or, for NULL, of all;
- * texts are a's. peers_free. */
-void peers_report(struct audit *a, const struct peer *p, struct peer_reports *out);
+ * with o->slo their goodput too. Texts are a's. peers_free. */
+void peers_report(struct audit *a, const struct audit_options *o, const struct peer *p,
+                  struct peer_reports *out);
 void peers_free(struct peer_reports *r);
 
 #endif

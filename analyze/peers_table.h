@@ -12,7 +12,6 @@ enum peer_time {
     PEER_O2,
     PEER_ANSWER, /* the first output that is not reasoning */
     PEER_OM,
-    PEER_CHOICE, /* the last event with choices */
     PEER_Z,
     PEER_END /* of the attempt, whatever became of it */
 };
@@ -25,7 +24,6 @@ enum peer_shape {
     PEER_OUTPUT,    /* N */
     PEER_INPUT,     /* P */
     PEER_GAPS,      /* between output events, pooled */
-    PEER_CHOICES,   /* between events with choices, pooled */
     PEER_LINES,     /* (to - from) / data lines of the stream */
     PEER_NEVER,     /* takes what no trace holds: note */
     PEER_BATCH_OUT, /* of requests released together: (sum of N - requests) / (max to - min from) */
@@ -43,9 +41,13 @@ enum peer_shape {
     PEER_RUN_TOTAL_RATE, /* (sum of N + sum of P) / T */
     PEER_RUN_LITTLE,     /* sum of (z - t0) / T */
     PEER_RUN_FAILED_SHARE,
-    PEER_RUN_BUCKET,      /* most output events (choices: events with choices) in one second of T */
-    PEER_RUN_IN_FLIGHT,   /* most requests in flight */
-    PEER_RUN_IN_FLIGHT_1S /* … in any second of T */
+    PEER_RUN_BUCKET,       /* most output events in one second of T */
+    PEER_RUN_IN_FLIGHT_1S, /* most requests in any second of T */
+    /* with --slo: of the successes that are within all limits, as the tool takes them */
+    PEER_RUN_GOOD,
+    PEER_RUN_GOODPUT,     /* … / T */
+    PEER_RUN_GOOD_TOKENS, /* their prompt and output tokens / T */
+    PEER_RUN_GOOD_SHARE   /* … / successes that can be told; all: and failures */
 };
 
 struct peer_row {
@@ -67,6 +69,15 @@ struct peer_stat {
     const char *prefix, *suffix;
 };
 
+/* What a request is without a figure that has a limit. */
+enum peer_missing { PEER_FAILS, PEER_PASSES, PEER_UNTOLD };
+
+/* A limit of the tool's own: what --slo calls it, and its row. */
+struct peer_limit {
+    enum request_metric metric;
+    const char *row;
+};
+
 /* Where the tool takes N from. */
 enum peer_count {
     PEER_USAGE,         /* usage; else it counts the text */
@@ -84,9 +95,15 @@ struct peer {
     bool step;         /* percentiles are steps, weighted; else between order statistics */
     bool missing_zero; /* a request without the figure enters as 0 */
     const char *count_option;
-    const struct peer_stat *stats; /* ends with stat NULL */
-    const struct peer_row *rows;   /* ends with name NULL */
+    const struct peer_stat *stats;   /* ends with stat NULL */
+    const struct peer_row *rows;     /* ends with name NULL */
+    const struct peer_limit *limits; /* ends with row NULL; NULL: it has none */
+    enum peer_missing missing;
 };
+
+/* The most of one second, counted from the first t0 on: events with text, or requests that touch it
+ * (peers_seconds.c). */
+double peers_fullest_second(const struct request *const *v, size_t n, bool in_flight);
 
 extern const struct peer peer_vllm, peer_sglang, peer_aiperf, peer_guidellm, peer_llama_benchy,
     peer_inference_perf, peer_llmperf, peer_genai_perf;

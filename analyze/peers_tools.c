@@ -33,26 +33,33 @@ static const struct peer_row vllm_rows[] = {
      FROM_TO(PEER_T0, PEER_END), .all = true},
     {"total_token_throughput", WORD_NONE, "(sum of P + sum of N) / T", TOKENS_S,
      PEER_RUN_TOTAL_RATE, FROM_TO(PEER_T0, PEER_END), .all = true},
-    {"max_output_tokens_per_s", WORD_PEAK_TPS, "most events with choices in a second of T",
-     TOKENS_S, PEER_RUN_BUCKET, FROM_TO(PEER_T0, PEER_CHOICE),
+    {"request_goodput", WORD_NONE, "good / T", REQUESTS_S, PEER_RUN_GOODPUT,
+     FROM_TO(PEER_T0, PEER_END), .all = true},
+    {"max_output_tokens_per_s", WORD_PEAK_TPS, "most events with text in a second of T", TOKENS_S,
+     PEER_RUN_BUCKET, FROM_TO(PEER_T0, PEER_OM),
      .note = "it counts events, which need not be tokens"},
-    {"max_concurrent_requests", WORD_NONE, "most in flight", ONE, PEER_RUN_IN_FLIGHT},
-    {"ttft", WORD_TTFT, "c_1 - t0: the first event with choices, empty or not", MS, PEER_SPAN,
-     FROM_TO(PEER_T0, PEER_C1)},
-    {"tpot", WORD_TPOT, "(last event with choices - c_1) / (N - 1), N > 1", MS, PEER_SPAN_PER,
-     FROM_TO(PEER_C1, PEER_CHOICE), .less = 1},
-    {"itl", WORD_ITL, "gaps between events with choices, pooled", MS, PEER_CHOICES},
-    {"e2el", WORD_E2E, "last event with choices - t0", MS, PEER_SPAN,
-     FROM_TO(PEER_T0, PEER_CHOICE)},
+    {"max_concurrent_requests", WORD_NONE, "most that touch one second of T", ONE,
+     PEER_RUN_IN_FLIGHT_1S},
+    {"ttft", WORD_TTFT, "o_1 - t0; up to some version before 0.33 the first event, empty or not",
+     MS, PEER_SPAN, FROM_TO(PEER_T0, PEER_O1)},
+    {"tpot", WORD_TPOT, "(o_M - o_1) / (N - 1), N > 1", MS, PEER_SPAN_PER,
+     FROM_TO(PEER_O1, PEER_OM), .less = 1},
+    {"itl", WORD_ITL, "gaps between events with text, pooled", MS, PEER_GAPS},
+    {"e2el", WORD_E2E, "o_M - t0", MS, PEER_SPAN, FROM_TO(PEER_T0, PEER_OM)},
     {0},
 };
 
+static const struct peer_limit vllm_limits[] = {
+    {M_TTFT, "ttft"}, {M_TPOT, "tpot"}, {M_E2EL, "e2el"}, {.row = NULL}};
+
 const struct peer peer_vllm = {
     .name = "vllm",
-    .version = "vllm/benchmarks/serve.py at 009e6d4a",
+    .version = "vLLM 0.33.0",
     .count = PEER_USAGE,
     .stats = vllm_stats,
     .rows = vllm_rows,
+    .limits = vllm_limits,
+    .missing = PEER_PASSES,
 };
 
 /* --- SGLang serving benchmark ------------------------------------------------------------------
@@ -83,6 +90,9 @@ static const struct peer_row sglang_rows[] = {
      FROM_TO(PEER_T0, PEER_END), .all = true},
     {"total_throughput", WORD_NONE, "(sum of P + sum of N) / T", TOKENS_S, PEER_RUN_TOTAL_RATE,
      FROM_TO(PEER_T0, PEER_END), .all = true},
+    {"request_goodput", WORD_NONE, "good / T", REQUESTS_S, PEER_RUN_GOODPUT,
+     FROM_TO(PEER_T0, PEER_END), .all = true},
+    {"slo_attainment", WORD_NONE, "good / A", ONE, PEER_RUN_GOOD_SHARE, .all = true},
     {"concurrency", WORD_NONE, "sum of E2E / T", ONE, PEER_RUN_LITTLE, FROM_TO(PEER_T0, PEER_END),
      .all = true},
     {"max_output_tokens_per_s", WORD_PEAK_TPS, "most events with text in a second of T", TOKENS_S,
@@ -98,12 +108,17 @@ static const struct peer_row sglang_rows[] = {
     {0},
 };
 
+static const struct peer_limit sglang_limits[] = {
+    {M_TTFT, "ttft"}, {M_TPOT, "tpot"}, {M_E2EL, "e2e_latency"}, {.row = NULL}};
+
 const struct peer peer_sglang = {
     .name = "sglang",
-    .version = "python/sglang/benchmark/serving.py at 00f9ec47, OpenAI backends",
+    .version = "SGLang 0.5.23, OpenAI backends",
     .count = PEER_USAGE_OR_WISH,
     .stats = sglang_stats,
     .rows = sglang_rows,
+    .limits = sglang_limits,
+    .missing = PEER_PASSES,
 };
 
 /* --- AIPerf ------------------------------------------------------------------------------------
@@ -120,6 +135,9 @@ static const struct peer_row aiperf_rows[] = {
      FROM_TO(PEER_T0, PEER_OM)},
     {"request_count", WORD_NONE, "S", ONE, PEER_RUN_COUNT},
     {"error_request_count", WORD_NONE, "A - S", ONE, PEER_RUN_FAILED, .all = true},
+    {"good_request_count", WORD_NONE, "within all limits", ONE, PEER_RUN_GOOD},
+    {"good_request_fraction", WORD_NONE, "good / A", ONE, PEER_RUN_GOOD_SHARE, .all = true},
+    {"goodput", WORD_NONE, "good / T", REQUESTS_S, PEER_RUN_GOODPUT, FROM_TO(PEER_T0, PEER_OM)},
     {"request_throughput", WORD_REQUEST_TPS, "S / T", REQUESTS_S, PEER_RUN_RATE,
      FROM_TO(PEER_T0, PEER_OM)},
     {"output_token_throughput", WORD_OUTPUT_TPS, "sum of N / T", TOKENS_S, PEER_RUN_OUT_RATE,
@@ -146,14 +164,21 @@ static const struct peer_row aiperf_rows[] = {
     {0},
 };
 
+static const struct peer_limit aiperf_limits[] = {{M_TTFT, "time_to_first_token"},
+                                                  {M_TTFO, "time_to_first_output_token"},
+                                                  {M_TPOT, "inter_token_latency"},
+                                                  {M_E2EL, "request_latency"},
+                                                  {.row = NULL}};
+
 const struct peer peer_aiperf = {
     .name = "aiperf",
-    .version = "AIPerf at db4f6397, later names from its documents",
+    .version = "AIPerf 0.13.0",
     .count = PEER_TEXT_BY_DEFAULT,
     .count_option = "N as stated, which is an option of it; by default it counts the text, and no "
                     "--tokenizer is given",
     .stats = aiperf_stats,
     .rows = aiperf_rows,
+    .limits = aiperf_limits,
 };
 
 /* --- GuideLLM ----------------------------------------------------------------------------------
@@ -178,16 +203,21 @@ static const struct peer_row guidellm_rows[] = {
      FROM_TO(PEER_T0, PEER_END), .all = true},
     {"request_concurrency.mean", WORD_NONE, "sum of (z - t0) / T", ONE, PEER_RUN_LITTLE,
      FROM_TO(PEER_T0, PEER_END), .all = true},
-    {"output_tokens_per_second.mean", WORD_OUTPUT_TPS, "sum of N / (last o_M - first o_1)",
-     TOKENS_S, PEER_RUN_OUT_RATE, FROM_TO(PEER_O1, PEER_OM),
-     .note = "the prefill of the first request is outside of its time"},
+    {"output_tokens_per_second.mean", WORD_OUTPUT_TPS,
+     "sum of N / T; before 0.8 over last o_M - first o_1", TOKENS_S, PEER_RUN_OUT_RATE,
+     FROM_TO(PEER_T0, PEER_END), .all = true},
+    {"slo_attainment", WORD_NONE, "good / (those that can be told + failures)", ONE,
+     PEER_RUN_GOOD_SHARE, .all = true},
+    {"request_goodput.mean", WORD_NONE, "good / T", REQUESTS_S, PEER_RUN_GOODPUT,
+     FROM_TO(PEER_T0, PEER_END), .all = true},
     {"request_latency", WORD_E2E, "z - t0", SECONDS, PEER_SPAN, FROM_TO(PEER_T0, PEER_Z)},
     {"time_to_first_token_ms", WORD_TTFT, "o_1 - t0, reasoning included", MS, PEER_SPAN,
      FROM_TO(PEER_T0, PEER_O1)},
     {"time_to_first_output_token_ms", WORD_NONE, "first output that is not reasoning - t0", MS,
      PEER_SPAN, FROM_TO(PEER_T0, PEER_ANSWER)},
-    {"time_per_output_token_ms", WORD_TPOT, "(o_M - t0) / N: the first token's time is in it", MS,
-     PEER_SPAN_PER, FROM_TO(PEER_T0, PEER_OM)},
+    {"time_per_output_token_ms", WORD_TPOT,
+     "(o_M - t0) / N: the first token's time is in it; weighted by N", MS, PEER_SPAN_PER,
+     FROM_TO(PEER_T0, PEER_OM), .weighted = true},
     {"inter_token_latency_ms", WORD_ITL, "(o_M - o_1) / (N - 1), weighted by N - 1", MS,
      PEER_SPAN_PER, FROM_TO(PEER_O1, PEER_OM), .less = 1, .weighted = true},
     {"prompt_token_count", WORD_NONE, "P", ONE, PEER_INPUT},
@@ -195,14 +225,21 @@ static const struct peer_row guidellm_rows[] = {
     {0},
 };
 
+static const struct peer_limit guidellm_limits[] = {{M_TTFT, "time_to_first_token_ms"},
+                                                    {M_TPOT, "inter_token_latency_ms"},
+                                                    {M_E2EL, "request_latency"},
+                                                    {.row = NULL}};
+
 const struct peer peer_guidellm = {
     .name = "guidellm",
-    .version = "GuideLLM at ee7a7745, successful requests",
+    .version = "GuideLLM 0.8.1, successful requests",
     .count = PEER_USAGE_OR_EVENTS,
     .step = true,
     .missing_zero = true,
     .stats = guidellm_stats,
     .rows = guidellm_rows,
+    .limits = guidellm_limits,
+    .missing = PEER_UNTOLD,
 };
 
 /* --- llama-benchy ------------------------------------------------------------------------------
@@ -221,8 +258,8 @@ static const struct peer_row benchy_rows[] = {
      FROM_TO(PEER_T0, PEER_C1), NO_PROBE},
     {"tg_throughput", WORD_OUTPUT_TPS, "of a batch: (sum of N - requests) / (last o_M - first o_1)",
      TOKENS_S, PEER_BATCH_OUT},
-    {"tg_req_throughput", WORD_USER_TPS, "(N - 1) / (z - o_1)", TOKENS_S, PEER_PER_SPAN,
-     FROM_TO(PEER_O1, PEER_Z), .less = 1},
+    {"tg_req_throughput", WORD_USER_TPS, "(N - 1) / (o_M - o_1)", TOKENS_S, PEER_PER_SPAN,
+     FROM_TO(PEER_O1, PEER_OM), .less = 1},
     {"peak_throughput", WORD_PEAK_TPS, "of a batch: most tokens within a second", TOKENS_S,
      PEER_BATCH_PEAK, .note = "tokens spread evenly over the events of their request"},
     {"ttfr", WORD_NONE, "c_1 - t0", MS, PEER_SPAN, FROM_TO(PEER_T0, PEER_C1)},
@@ -233,7 +270,7 @@ static const struct peer_row benchy_rows[] = {
 
 const struct peer peer_llama_benchy = {
     .name = "llama-benchy",
-    .version = "llama-benchy at ae09cab5, tokens as since April 2026",
+    .version = "llama-benchy 0.4.0",
     .count = PEER_IDS_FIRST,
     .stats = benchy_stats,
     .rows = benchy_rows,
@@ -262,6 +299,12 @@ static const struct peer_row inference_rows[] = {
      PEER_RUN_OUT_RATE, FROM_TO(PEER_T0, PEER_END), .all = true},
     {"throughput.total_tokens_per_sec", WORD_NONE, "(sum of P + sum of N) / T", TOKENS_S,
      PEER_RUN_TOTAL_RATE, FROM_TO(PEER_T0, PEER_END), .all = true},
+    {"goodput_metrics.request_goodput", WORD_NONE, "good / T of the successes", REQUESTS_S,
+     PEER_RUN_GOODPUT, FROM_TO(PEER_T0, PEER_END)},
+    {"goodput_metrics.token_goodput", WORD_NONE, "sum of P + N of good ones / T of the successes",
+     TOKENS_S, PEER_RUN_GOOD_TOKENS, FROM_TO(PEER_T0, PEER_END)},
+    {"goodput_metrics.goodput_percentage", WORD_NONE, "good / S, in percent", .unit = "1",
+     .scale = 100, PEER_RUN_GOOD_SHARE},
     {"request_latency", WORD_E2E, "z - t0", SECONDS, PEER_SPAN, FROM_TO(PEER_T0, PEER_Z)},
     {"normalized_time_per_output_token", WORD_NONE, "(z - t0) / N", SECONDS, PEER_SPAN_PER,
      FROM_TO(PEER_T0, PEER_Z)},
@@ -274,14 +317,21 @@ static const struct peer_row inference_rows[] = {
     {0},
 };
 
+static const struct peer_limit inference_limits[] = {{M_TTFT, "time_to_first_token"},
+                                                     {M_TPOT, "time_per_output_token"},
+                                                     {M_NTPOT, "normalized_time_per_output_token"},
+                                                     {M_E2EL, "request_latency"},
+                                                     {.row = NULL}};
+
 const struct peer peer_inference_perf = {
     .name = "inference-perf",
-    .version = "inference-perf at 7de5ef2e",
+    .version = "inference-perf 0.7.0",
     .count = PEER_TEXT_BY_DEFAULT,
     .count_option = "N as stated, which is an option of it; by default it counts the text, and no "
                     "--tokenizer is given",
     .stats = inference_stats,
     .rows = inference_rows,
+    .limits = inference_limits,
 };
 
 /* --- llmperf -----------------------------------------------------------------------------------
@@ -338,6 +388,8 @@ static const struct peer_row genai_rows[] = {
      PEER_RUN_RATE, FROM_TO(PEER_T0, PEER_OM), .less = 1},
     {"output_token_throughput.avg", WORD_OUTPUT_TPS, "sum of N / (last response - first t0)",
      TOKENS_S, PEER_RUN_OUT_RATE, FROM_TO(PEER_T0, PEER_OM)},
+    {"request_goodput.avg", WORD_NONE, "good / (last response - first t0)", REQUESTS_S,
+     PEER_RUN_GOODPUT, FROM_TO(PEER_T0, PEER_OM)},
     {"time_to_first_token", WORD_TTFT, "o_1 - t0", MS, PEER_SPAN, FROM_TO(PEER_T0, PEER_O1)},
     {"time_to_second_token", WORD_NONE, "o_2 - o_1", MS, PEER_SPAN, FROM_TO(PEER_O1, PEER_O2)},
     {"request_latency", WORD_E2E, "o_M - t0", MS, PEER_SPAN, FROM_TO(PEER_T0, PEER_OM)},
@@ -350,10 +402,16 @@ static const struct peer_row genai_rows[] = {
     {0},
 };
 
+static const struct peer_limit genai_limits[] = {{M_TTFT, "time_to_first_token"},
+                                                 {M_TPOT, "inter_token_latency"},
+                                                 {M_E2EL, "request_latency"},
+                                                 {.row = NULL}};
+
 const struct peer peer_genai_perf = {
     .name = "genai-perf",
     .version = "GenAI-Perf at 263c5f6e, responses with text",
     .count = PEER_TEXT,
     .stats = aiperf_stats,
     .rows = genai_rows,
+    .limits = genai_limits,
 };

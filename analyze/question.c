@@ -34,7 +34,7 @@ static bool is_asked_about(const struct question *q, size_t trace)
 static void add_scope(struct scope_set *set, const struct question *q, struct part p, bool whole,
                       const double *bounds)
 {
-    struct scope s = {.a = q->a, .o = q->o, .rate_bounds = bounds, .whole = whole};
+    struct scope s = {.a = q->a, .o = q->o, .rate_bounds = bounds, .whole = whole, .stat = q->stat};
     for (size_t i = 0; i < q->a->requests.n; i++) {
         if (is_asked_about(q, q->a->requests.v[i].trace) && in_part(q->a, &q->a->requests.v[i], p))
             VEC_PUSH(&s.requests, i);
@@ -134,7 +134,7 @@ bool question_scopes(struct question *q, struct claim *c, const double *bounds)
                                   : audit_printf(a, "request %zu is no LLM request", c->request);
             return false;
         }
-        struct scope s = {.a = a, .o = q->o, .rate_bounds = bounds, .one = true};
+        struct scope s = {.a = a, .o = q->o, .rate_bounds = bounds, .one = true, .stat = q->stat};
         VEC_PUSH(&s.requests, (size_t)(r - a->requests.v));
         struct scope_set set = {.label = NULL};
         VEC_PUSH(&set.scopes, s);
@@ -142,7 +142,7 @@ bool question_scopes(struct question *q, struct claim *c, const double *bounds)
         return true;
     }
     if (q->basis != NULL && q->basis->requests != NULL) {
-        struct scope s = {.a = a, .o = q->o, .rate_bounds = bounds};
+        struct scope s = {.a = a, .o = q->o, .rate_bounds = bounds, .stat = q->stat};
         for (size_t i = 0; i < q->basis->n; i++)
             VEC_PUSH(&s.requests, q->basis->requests[i]);
         struct scope_set set = {.label = NULL};

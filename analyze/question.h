@@ -18,7 +18,7 @@ struct question {
     const struct audit_options *o;
     const struct claim_name *name;
     const struct claim_basis *basis;         /* NULL: none */
-    struct definition own;                   /* the basis's formula, if it has one */
+    struct definition own[3];                /* of the basis's formula, if it has one */
     const struct definition *definitions[3]; /* to try, in this order; NULL: no more */
     struct interval claimed;                 /* widened to the tolerance */
     enum stat stat;                          /* STAT_VALUE: not stated */

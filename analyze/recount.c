@@ -61,6 +61,7 @@ void recount_begin(struct recount *c, struct recounter *all, struct slice model)
         return;
     c->all = all;
     c->t = NULL;
+    c->prefixed.max = LIMIT_RECOUNT_BYTES;
     c->why = "no tokenizer was given for its model";
     const struct recounter_file *f = file_for(all, model);
     if (f == NULL)
@@ -91,14 +92,36 @@ static void end_run(struct recount *c, struct recount_run *run)
             c->why = why;
         else
             c->tokens += n;
+        if (n > 0 && run->kind == DELTA_TEXT)
+            c->apart.content += n;
     }
     drop(c, run);
+}
+
+/* A piece by itself, as a client counts that does not wait for the whole. */
+static void count_piece(struct recount *c, struct slice piece)
+{
+    const char *why;
+    buf_clear(&c->prefixed);
+    if (buf_add(&c->prefixed, "!", 1) != TA_OK ||
+        buf_add(&c->prefixed, piece.p, piece.n) != TA_OK) {
+        c->why = too_long;
+        return;
+    }
+    int64_t n = tokenizer_count(c->t, piece, &why);
+    int64_t m =
+        tokenizer_count(c->t, (struct slice){(const char *)c->prefixed.p, c->prefixed.n}, &why);
+    c->apart.pieces += n > 0 ? n : 0;
+    c->apart.prefixed += m > 1 ? m - 1 : 0;
+    c->apart.times++;
 }
 
 void recount_text(struct recount *c, uint32_t choice, enum delta_kind kind, struct slice text)
 {
     if (c->t == NULL || c->why != NULL || text.n == 0)
         return;
+    if (c->all->apart)
+        count_piece(c, text);
     if (choice >= CHOICES_MAX) {
         c->why = "it has too many choices";
         return;
@@ -125,6 +148,10 @@ int64_t recount_done(struct recount *c, const char **why)
         buf_done(&c->runs.v[i].text);
     }
     VEC_FREE(&c->runs);
+    buf_done(&c->prefixed);
     *why = c->why;
-    return c->all != NULL && c->why == NULL ? c->tokens : -1;
+    bool counted = c->all != NULL && c->why == NULL;
+    if (counted && c->all->apart)
+        c->apart.around = tokenizer_around(c->t);
+    return counted ? c->tokens : -1;
 }

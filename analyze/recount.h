@@ -5,6 +5,7 @@
 #ifndef ANALYZE_RECOUNT_H
 #define ANALYZE_RECOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "traces/base/arena.h"
@@ -25,6 +26,16 @@ struct recounter_file {
 struct recounter { /* all zero: nothing to count with */
     VEC(struct recounter_file) files;
     size_t held; /* bytes of texts that wait for their end */
+    bool apart;  /* each piece is counted by itself too: ways to count that claims may rest on */
+};
+
+/* A reply's tokens as others count them. */
+struct recount_apart {
+    int64_t content;  /* of the answer alone */
+    int64_t pieces;   /* each piece of text by itself, added up */
+    int64_t prefixed; /* the same with "!" before each, which is taken off the sum again */
+    int64_t times;    /* pieces */
+    int64_t around;   /* special tokens that the tokenizer puts around a text, when asked to */
 };
 
 /* operand: FILE, or MODEL=FILE for requests that ask for that model. A tokenizer that is not
@@ -45,7 +56,9 @@ struct recount {
     struct tokenizer *t;
     VEC(struct recount_run) runs; /* by choice */
     int64_t tokens;
-    const char *why; /* it cannot be counted; NULL: it can so far */
+    struct recount_apart apart;
+    struct buf prefixed; /* "!" and a piece */
+    const char *why;     /* it cannot be counted; NULL: it can so far */
 };
 
 /* model: that was asked for. A second call for one reply changes the model. */
@@ -55,7 +68,7 @@ void recount_begin(struct recount *c, struct recounter *all, struct slice model)
 void recount_text(struct recount *c, uint32_t choice, enum delta_kind kind, struct slice text);
 
 /* Ends it and frees what it holds: its tokens, or -1 and *why (NULL: there is nothing to count it
- * with). */
+ * with). c->apart is filled in where c->all->apart says so, and it was counted. */
 int64_t recount_done(struct recount *c, const char **why);
 
 #endif

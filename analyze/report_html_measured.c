@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/report_html_page.h"
+#include "analyze/report_recount.h"
 #include "analyze/report_table.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
@@ -148,6 +149,34 @@ static void put_reasons(struct page *p, const page_scopes *scopes)
     page_raw(p, n > 0 ? "</ul>\n" : "");
 }
 
+/* Tokens by every way of counting, of traces whose texts were counted again. */
+static void put_counts(struct page *p)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->a->traces.n; i++) {
+        struct recount_sums s = report_recount_sums(p->a, i);
+        char text[32];
+        if (s.n == 0)
+            continue;
+        if (!any)
+            page_raw(p, "<h3>Tokens</h3>\n<div class=\"tw\"><table><thead><tr><th>trace</th>"
+                        "<th class=\"n\">requests</th><th class=\"n\">stated</th><th "
+                        "class=\"n\">by the last event</th><th class=\"n\">output events</th><th "
+                        "class=\"n\">recounted</th><th class=\"n\">against stated</th></tr>"
+                        "</thead><tbody>\n");
+        any = true;
+        page_printf(p, "<tr><td>%zu</td><td class=\"n\">%zu</td>", i + 1, s.n);
+        page_printf(p, "<td class=\"n\">%s</td>", units_count(s.stated, text));
+        page_printf(p, "<td class=\"n\">%s</td>",
+                    s.stating == s.n ? units_count(s.per_event, text) : "–");
+        page_printf(p, "<td class=\"n\">%s</td>", units_count(s.events, text));
+        page_printf(p, "<td class=\"n r\">%s</td>", units_count(s.recounted, text));
+        page_printf(p, "<td class=\"n x\">%s</td></tr>\n",
+                    figure_off_by(&p->texts, (double)s.recounted, (double)s.stated));
+    }
+    page_raw(p, any ? "</tbody></table></div>\n" : "");
+}
+
 void page_measured(struct page *p)
 {
     page_scopes scopes = {0};
@@ -169,6 +198,7 @@ void page_measured(struct page *p)
         page_raw(p, "<p class=\"note\">Small: 95 % interval by bootstrap. The speedup compares "
                     "requests released together with the same requests alone.</p>\n");
         put_reasons(p, &scopes);
+        put_counts(p);
     }
     VEC_FREE(&scopes);
 }

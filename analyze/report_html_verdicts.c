@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/headline.h"
 #include "analyze/report_html_page.h"
 #include "analyze/report_table.h"
 #include "traces/base/clock.h"
@@ -12,27 +13,15 @@
 
 enum { CLAIMS_SHOWN = 500, FINDINGS_SHOWN = 300, CAUSES_SHOWN = 2, EFFECTS_SHOWN = 6 };
 
-struct tally {
-    size_t fail, unmeasured, pass;
-    size_t fails_found, warns_found;
+struct seen {
     size_t requests, complete;
     uint64_t lost; /* packets */
     bool lost_unknown;
 };
 
-static struct tally count(const struct audit *a)
+static struct seen count(const struct audit *a)
 {
-    struct tally t = {0};
-    for (size_t i = 0; i < a->claims.n; i++) {
-        enum verdict v = a->claims.v[i].verdict;
-        t.pass += v == VERDICT_CONFIRMED;
-        t.unmeasured += v == VERDICT_NOT_MEASURABLE;
-    }
-    t.fail = a->claims.n - t.pass - t.unmeasured;
-    for (size_t i = 0; i < a->findings.n; i++) {
-        t.fails_found += a->findings.v[i].severity == SEVERITY_FAIL;
-        t.warns_found += a->findings.v[i].severity == SEVERITY_WARN;
-    }
+    struct seen t = {0};
     for (size_t i = 0; i < a->requests.n; i++) {
         t.requests += a->requests.v[i].dialect != NULL;
         t.complete += a->requests.v[i].outcome == OUTCOME_SUCCESS;
@@ -45,91 +34,12 @@ static struct tally count(const struct audit *a)
     return t;
 }
 
-/* --- order of the rows: fail by distance, then what can't be measured, then pass ---------------
- */
-
-struct judged {
-    const struct claim *c;
-    int rank;
-    double distance;
-};
-
-static int rank_of(enum verdict v)
-{
-    return v == VERDICT_CONFIRMED ? 2 : v == VERDICT_NOT_MEASURABLE ? 1 : 0;
-}
-
-static int by_weight(const void *a, const void *b)
-{
-    const struct judged *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank - y->rank;
-    if (x->distance != y->distance)
-        return x->distance < y->distance ? 1 : -1;
-    return (x->c > y->c) - (x->c < y->c); /* as given */
-}
-
-static struct judged *sorted(const struct audit *a)
-{
-    struct judged *v = mem_array(a->claims.n + 1, sizeof *v);
-    for (size_t i = 0; i < a->claims.n; i++) {
-        const struct claim *c = &a->claims.v[i];
-        double d = fabs(log(c->claimed / c->recomputed));
-        v[i] = (struct judged){c, rank_of(c->verdict), isfinite(d) ? d : 0};
-    }
-    qsort(v, a->claims.n, sizeof *v, by_weight);
-    return v;
-}
-
-/* --- heading ---------------------------------------------------------------------------------- */
-
-static const struct finding *worst_finding(const struct audit *a)
-{
-    const struct finding *worst = NULL;
-    for (size_t i = 0; i < a->findings.n; i++) {
-        const struct finding *f = &a->findings.v[i];
-        if (f->severity != SEVERITY_INFO && (worst == NULL || f->severity < worst->severity))
-            worst = f;
-    }
-    return worst;
-}
-
 static const char *plural(size_t n)
 {
     return n == 1 ? "" : "s";
 }
 
-static const char *heading_of_claims(struct page *p, const struct tally *t)
-{
-    size_t n = p->a->claims.n;
-    const struct request *focus;
-    const struct claim *phantom = figure_phantom_claim(p->a, &focus);
-    const char *count = n == 1 ? "the claim fails the audit"
-                               : figure_text(&p->texts, "%zu of %zu claims fail%s the audit",
-                                             t->fail, n, t->fail == 1 ? "s" : "");
-    if (t->fail > 0 && phantom != NULL && phantom->claimed >= 2 * phantom->recomputed)
-        return figure_text(&p->texts, "%s never happened: %s", figure_claimed(&p->texts, phantom),
-                           count);
-    if (t->fail > 0)
-        return n == 1 ? "The claim fails the audit" : count;
-    if (t->unmeasured > 0)
-        return figure_text(&p->texts, "%zu of %zu claim%s cannot be measured from these bytes",
-                           t->unmeasured, n, plural(n));
-    return n == 1 ? "The claim is confirmed by the bytes"
-                  : figure_text(&p->texts, "All %zu claims are confirmed by the bytes", n);
-}
-
-static const char *heading(struct page *p, const struct tally *t)
-{
-    if (p->a->claims.n > 0)
-        return heading_of_claims(p, t);
-    const struct finding *worst = worst_finding(p->a);
-    size_t n = t->fails_found + t->warns_found;
-    if (worst != NULL && n > 1)
-        return figure_text(&p->texts, "%.300s, and %zu more finding%s", worst->title, n - 1,
-                           plural(n - 1));
-    return worst != NULL ? worst->title : page_measured_words(p);
-}
+/* --- heading ---------------------------------------------------------------------------------- */
 
 static const char *state_of(const struct trace_info *t)
 {
@@ -191,7 +101,7 @@ static void put_servers(struct page *p)
     VEC_FREE(&names);
 }
 
-static void put_lede(struct page *p, const struct tally *t)
+static void put_lede(struct page *p, const struct seen *t)
 {
     page_raw(p, "<p class=\"lede\">");
     if (t->requests == 0)
@@ -213,16 +123,17 @@ static void put_box(struct page *p, size_t n, enum page_mark mark, const char *w
     page_raw(p, "</span>");
 }
 
-static void put_tally(struct page *p, const struct tally *t)
+static void put_tally(struct page *p, const struct seen *t)
 {
+    struct tally said = headline_tally(p->a);
     page_raw(p, "<div class=\"tally\">");
     if (p->a->claims.n > 0) {
-        put_box(p, t->fail, MARK_FAIL, "fail");
-        put_box(p, t->unmeasured, MARK_WARN, "n/a");
-        put_box(p, t->pass, MARK_PASS, "pass");
+        put_box(p, said.fail, MARK_FAIL, "fail");
+        put_box(p, said.unmeasured, MARK_WARN, "n/a");
+        put_box(p, said.pass, MARK_PASS, "pass");
     } else {
-        put_box(p, t->fails_found, MARK_FAIL, "fail");
-        put_box(p, t->warns_found, MARK_WARN, "warn");
+        put_box(p, said.fails_found, MARK_FAIL, "fail");
+        put_box(p, said.warns_found, MARK_WARN, "warn");
     }
     page_printf(p, "<span class=\"box\"><b>%zu</b> request%s, %zu complete</span>", t->requests,
                 plural(t->requests), t->complete);
@@ -270,7 +181,10 @@ static void put_cause(struct page *p, const struct claim *c, const struct cause 
     page_cut(p, cause->formula, 80);
     page_raw(p, " = ");
     page_text(p, figure_quantity(&p->texts, c, cause->value));
-    page_raw(p, cause->by_sign ? ", its sign is on the wire" : ", only the number fits");
+    if (!isnan(cause->effect_percent))
+        page_printf(p, ", gives it too: %+.2g&nbsp;%%", cause->effect_percent);
+    else
+        page_raw(p, cause->by_sign ? ", its sign is on the wire" : ", only the number fits");
     if (cause->note != NULL) {
         page_raw(p, "; ");
         page_cut(p, cause->note, 300);
@@ -280,7 +194,7 @@ static void put_cause(struct page *p, const struct claim *c, const struct cause 
 
 static void put_why(struct page *p, const struct claim *c)
 {
-    bool fails = rank_of(c->verdict) == 0;
+    bool fails = headline_rank(c->verdict) == 0;
     page_raw(p, "<td class=\"why\">");
     if (fails && c->causes.n > 0)
         page_cut(p, c->causes.v[0].title, 160);
@@ -309,7 +223,7 @@ static void put_row(struct page *p, const struct claim *c, bool has_figure)
         const char *class, *word;
     } looks[] = {
         {MARK_FAIL, "fail", "fail"}, {MARK_WARN, "warn", "n/a"}, {MARK_PASS, "pass", "pass"}};
-    int rank = rank_of(c->verdict);
+    int rank = headline_rank(c->verdict);
     page_printf(p, "<tr class=\"%s\"><td>", looks[rank].class);
     page_mark(p, looks[rank].mark, looks[rank].word);
     page_raw(p, "</td><td class=\"cl\">");
@@ -345,14 +259,14 @@ static void put_row(struct page *p, const struct claim *c, bool has_figure)
 
 static void put_verdicts(struct page *p)
 {
-    struct judged *v = sorted(p->a);
+    const struct claim **v = headline_order(p->a);
     const struct request *focus;
     const struct claim *phantom = figure_phantom_claim(p->a, &focus);
     page_raw(p, "<div class=\"tw\"><table><thead><tr><th>verdict</th><th>claim</th>"
                 "<th class=\"n\">claimed</th><th class=\"n\">recomputed</th><th class=\"n\">off "
                 "by</th><th>why</th><th>evidence</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < p->a->claims.n && i < CLAIMS_SHOWN; i++)
-        put_row(p, v[i].c, v[i].c == phantom);
+        put_row(p, v[i], v[i] == phantom);
     page_raw(p, "</tbody></table></div>\n");
     if (p->a->claims.n > CLAIMS_SHOWN)
         page_printf(p, "<p class=\"note\">%zu more claims are in analysis.json.</p>\n",
@@ -375,10 +289,11 @@ static void put_links(struct page *p)
 
 void page_first_screen(struct page *p)
 {
-    struct tally t = count(p->a);
+    struct seen t = count(p->a);
+    const char *head = headline(p->a, &p->texts);
     put_top(p);
     page_raw(p, "<h1>");
-    page_cut(p, heading(p, &t), 160);
+    page_cut(p, head != NULL ? head : page_measured_words(p), 160);
     page_raw(p, "</h1>\n");
     put_lede(p, &t);
     put_tally(p, &t);

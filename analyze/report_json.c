@@ -322,6 +322,8 @@ static void put_causes(struct jsonw *w, const struct claim *c)
         put_interval(w, "interval", x->interval);
         jsonw_text(w, "fit", x->by_sign ? "sign" : "number");
         jsonw_text(w, "note", x->note);
+        if (!isnan(x->effect_percent))
+            jsonw_double(w, "effect_percent", x->effect_percent);
         jsonw_end(w);
     }
     jsonw_end(w);

@@ -7,14 +7,7 @@
 #include "traces/base/text.h"
 #include "traces/base/units.h"
 
-/* Of those requests of a trace that were counted again and whose servers stated a count. */
-struct sums {
-    size_t n, counted;
-    size_t stating; /* whose output events stated counts, to the last */
-    uint64_t stated, per_event, events, recounted;
-};
-
-static void add(struct sums *s, const struct request *r)
+static void add(struct recount_sums *s, const struct request *r)
 {
     int64_t stated = request_tokens(r);
     s->counted++;
@@ -30,7 +23,18 @@ static void add(struct sums *s, const struct request *r)
     }
 }
 
-static void put_sums(struct buf *out, const struct sums *s)
+struct recount_sums report_recount_sums(const struct audit *a, size_t trace)
+{
+    struct recount_sums s = {.n = 0};
+    for (size_t i = 0; i < a->requests.n; i++) {
+        const struct request *r = &a->requests.v[i];
+        if (r->trace == trace && r->recounted >= 0)
+            add(&s, r);
+    }
+    return s;
+}
+
+static void put_sums(struct buf *out, const struct recount_sums *s)
 {
     char text[32];
     if (s->n == 0) {
@@ -81,12 +85,7 @@ static void put_reasons(const struct audit *a, size_t trace, struct buf *out)
 
 void report_recount_text(const struct audit *a, size_t trace, struct buf *out)
 {
-    struct sums s = {.n = 0};
-    for (size_t i = 0; i < a->requests.n; i++) {
-        const struct request *r = &a->requests.v[i];
-        if (r->trace == trace && r->recounted >= 0)
-            add(&s, r);
-    }
+    struct recount_sums s = report_recount_sums(a, trace);
     if (s.counted > 0)
         put_sums(out, &s);
     put_reasons(a, trace, out);

@@ -1,5 +1,5 @@
-/* The analysis as text: what was looked at, verdicts and findings, figures, and what cannot be
- * said. Everything that came from a trace goes through text_terminal. */
+/* The analysis as text: the verdict, the claims, how sound the measurement is (traces and
+ * findings), figures, and what cannot be said. */
 #include "analyze/report_text.h"
 
 #include <inttypes.h>
@@ -7,76 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/claims.h"
+#include "analyze/headline.h"
 #include "analyze/metrics.h"
 #include "analyze/report_fidelity.h"
 #include "analyze/report_peers.h"
 #include "analyze/report_recount.h"
 #include "analyze/report_table.h"
+#include "analyze/report_text_claims.h"
+#include "analyze/report_text_line.h"
 #include "traces/base/clock.h"
 #include "traces/base/text.h"
 #include "traces/base/units.h"
-
-struct report {
-    const struct audit *a;
-    struct report_text_options o;
-    struct buf *out;
-};
-
-static void safe(struct report *r, const char *text)
-{
-    text_terminal(r->out, slice_of(text));
-}
-
-/* A paragraph, broken between words at 100 columns; all lines but the first stand at indent. */
-static void paragraph(struct report *r, size_t first, size_t indent, const char *text)
-{
-    enum { WIDTH = 100 };
-    struct buf clean;
-    buf_init(&clean, 1u << 20);
-    text_terminal(&clean, slice_of(text));
-    size_t column = 0, margin = first;
-    for (size_t at = 0; at < clean.n;) {
-        size_t end = at, width = 0;
-        while (end < clean.n && clean.p[end] != ' ')
-            width += (clean.p[end++] & 0xC0) != 0x80; /* code points */
-        if (column > 0 && column + 1 + width > WIDTH) {
-            buf_puts(r->out, "\n");
-            column = 0;
-            margin = indent;
-        }
-        buf_printf(r->out, "%*s%.*s", column == 0 ? (int)margin : 1, "", (int)(end - at),
-                   (const char *)clean.p + at);
-        column += (column == 0 ? margin : 1) + width;
-        at = end + (end < clean.n);
-    }
-    buf_puts(r->out, "\n");
-    buf_done(&clean);
-}
-
-/* Marks and colours of a severity; verdicts use them too. */
-static const struct look {
-    const char *mark, *colour;
-} look_fail = {"✕", "\033[31m"}, look_warn = {"▲", "\033[33m"}, look_pass = {"●", "\033[32m"},
-  look_info = {"·", "\033[36m"};
-
-static void marked(struct report *r, const struct look *l, const char *word)
-{
-    buf_printf(r->out, "%s%s%s%s%s", r->o.colour ? l->colour : "", l->mark,
-               word[0] != '\0' ? " " : "", word, r->o.colour ? "\033[0m" : "");
-}
-
-static const struct look *look_of_severity(enum severity s)
-{
-    return s == SEVERITY_FAIL ? &look_fail : s == SEVERITY_WARN ? &look_warn : &look_info;
-}
-
-static const struct look *look_of_verdict(enum verdict v)
-{
-    return v == VERDICT_CONFIRMED        ? &look_pass
-           : v == VERDICT_NOT_MEASURABLE ? &look_warn
-                                         : &look_fail;
-}
 
 /* --- what was looked at --- */
 
@@ -131,19 +72,19 @@ static void put_trace(struct report *r, size_t i)
 {
     const struct trace_info *t = &r->a->traces.v[i];
     buf_printf(r->out, "%zu  ", i + 1);
-    safe(r, t->path);
+    report_safe(r, t->path);
     if (t->files.n > 0) {
         buf_puts(r->out, t->files.n > 2 ? " ... " : " ");
-        safe(r, t->files.v[t->files.n - 1].path);
+        report_safe(r, t->files.v[t->files.n - 1].path);
     }
     buf_puts(r->out, "\n   ");
     if (t->simulated != NULL) {
         buf_puts(r->out, "simulated server ");
-        safe(r, t->simulated);
+        report_safe(r, t->simulated);
         buf_puts(r->out, ", ");
     }
     buf_printf(r->out, "vantage ");
-    safe(r, t->vantage != NULL ? t->vantage : "not stated");
+    report_safe(r, t->vantage != NULL ? t->vantage : "not stated");
     buf_puts(r->out, ", ");
     put_outcomes(r, i);
     put_capture(r, t);
@@ -156,104 +97,25 @@ static void put_trace(struct report *r, size_t i)
     report_recount_text(r->a, i, r->out);
 }
 
-/* --- verdicts --- */
-
-static void put_evidence(struct report *r, const struct evidence *v, size_t n)
-{
-    enum { SHOWN = 3 };
-    for (size_t i = 0; i < n && i < SHOWN; i++) {
-        char at[32];
-        units_duration(v[i].t_ns - r->a->traces.v[v[i].trace].epoch_ns, at);
-        uint64_t frame;
-        const char *file = trace_file_of(&r->a->traces.v[v[i].trace], v[i].packet, &frame);
-        buf_printf(r->out, "    trace %zu frame %" PRIu64, v[i].trace + 1, frame);
-        if (file != NULL) {
-            buf_puts(r->out, " of ");
-            safe(r, rotation_base(file));
-        }
-        buf_printf(r->out, " at %s, connection %" PRIu64, at, v[i].conn);
-        if (v[i].offset != EVIDENCE_NO_OFFSET)
-            buf_printf(r->out, ", %s byte %" PRIu64, v[i].response ? "response" : "request",
-                       v[i].offset);
-        if (v[i].what != NULL) {
-            buf_puts(r->out, ": ");
-            safe(r, v[i].what);
-        }
-        buf_puts(r->out, "\n");
-    }
-    if (n > SHOWN)
-        buf_printf(r->out, "    and %zu more\n", n - SHOWN);
-}
-
-static enum dimension dimension_of(const struct claim *c)
-{
-    const struct claim_name *name = claim_name_find(c->metric);
-    return name != NULL ? name->dimension : DIM_RATIO;
-}
-
-static void put_cause(struct report *r, const struct cause *c, enum dimension dim)
-{
-    char value[64];
-    struct buf line;
-    buf_init(&line, 1u << 20);
-    buf_printf(&line, "%s %s: %s = %s (%s)%s%s", c->id, c->title, c->formula,
-               claim_value_text(dim, c->value, value),
-               c->by_sign ? "its sign is on the wire" : "only the number fits",
-               c->note != NULL ? "; " : "", c->note != NULL ? c->note : "");
-    paragraph(r, 4, 4, buf_text(&line));
-    buf_done(&line);
-}
-
-static void put_claim(struct report *r, const struct claim *c)
-{
-    enum { CAUSES_SHOWN = 3 };
-    marked(r, look_of_verdict(c->verdict), verdict_name(c->verdict));
-    buf_puts(r->out, "  ");
-    safe(r, c->text);
-    buf_puts(r->out, "\n");
-    if (c->reason != NULL)
-        paragraph(r, 4, 4, c->reason);
-    for (size_t i = 0; i < c->causes.n && i < CAUSES_SHOWN; i++)
-        put_cause(r, &c->causes.v[i], dimension_of(c));
-    put_evidence(r, c->evidence.v, c->evidence.n);
-}
+/* --- findings --- */
 
 static void put_finding(struct report *r, const struct finding *f)
 {
-    marked(r, look_of_severity(f->severity), "");
+    report_marked(r, report_look_of(f->severity), "");
     buf_puts(r->out, " ");
-    safe(r, f->title);
+    report_safe(r, f->title);
     if (f->request != 0)
         buf_printf(r->out, " (request %zu)", f->request);
     else if (f->trace != 0)
         buf_printf(r->out, " (trace %zu)", f->trace);
     buf_puts(r->out, "\n");
     if (f->detail != NULL)
-        paragraph(r, 4, 4, f->detail);
-    put_evidence(r, f->evidence.v, f->evidence.n);
+        report_paragraph(r, 4, 4, f->detail);
+    report_evidence(r, f->evidence.v, f->evidence.n);
 }
 
-/* Of result files without a trace. */
-static void put_unopposed(struct report *r, size_t n)
+static void put_findings(struct report *r)
 {
-    marked(r, &look_warn, verdict_name(VERDICT_NOT_MEASURABLE));
-    char count[32];
-    buf_printf(r->out, "  %s figure%s: nothing in the file speaks against %s, and no trace was given\n",
-               units_count(n, count), n == 1 ? "" : "s", n == 1 ? "it" : "them");
-}
-
-static void put_verdicts(struct report *r)
-{
-    if (r->a->claims.n > 0)
-        buf_puts(r->out, "\nClaims\n");
-    size_t unopposed = 0;
-    for (size_t i = 0; i < r->a->claims.n; i++) {
-        unopposed += r->a->claims.v[i].unopposed;
-        if (!r->a->claims.v[i].unopposed)
-            put_claim(r, &r->a->claims.v[i]);
-    }
-    if (unopposed > 0)
-        put_unopposed(r, unopposed);
     if (r->a->findings.n > 0)
         buf_puts(r->out, "\nFindings\n");
     for (enum severity s = SEVERITY_FAIL; s <= SEVERITY_INFO; s++) {
@@ -273,7 +135,7 @@ static void put_ground(struct report *r, const struct metric *m, const char *wha
     buf_init(&line, 1u << 20);
     buf_printf(&line, "%zu  %s%s%s: %s", m->trace, m->workload != NULL ? m->workload : "",
                m->workload != NULL ? " " : "", what, m->reason);
-    paragraph(r, 0, 3, buf_text(&line));
+    report_paragraph(r, 0, 3, buf_text(&line));
     buf_done(&line);
 }
 
@@ -292,13 +154,13 @@ static void put_goodput(struct report *r, const struct metric *m)
     buf_init(&line, 1u << 20);
     buf_printf(&line, "%zu  %s%sgoodput %s req/s", m->trace, m->workload != NULL ? m->workload : "",
                m->workload != NULL ? " " : "", table_number(m->value, number));
-    const struct metric *share = metrics_find(
-        r->a, "good_fraction", "value", (struct metric_scope){m->trace, m->run, m->workload});
+    const struct metric *share = metrics_find(r->a, "good_fraction", "value",
+                                              (struct metric_scope){m->trace, m->run, m->workload});
     if (share != NULL)
         buf_printf(&line, ": %.3g %% of %zu requests are good", 100 * share->value, m->n);
     if (m->reason != NULL)
         buf_printf(&line, "; %s", m->reason);
-    paragraph(r, 0, 3, buf_text(&line));
+    report_paragraph(r, 0, 3, buf_text(&line));
     buf_done(&line);
 }
 
@@ -352,7 +214,7 @@ static void put_assumptions(struct report *r)
         }
         buf_printf(&line, "  decode tok/s: %s", v[i].reason);
         if (first)
-            paragraph(r, 0, 3, buf_text(&line));
+            report_paragraph(r, 0, 3, buf_text(&line));
         buf_done(&line);
     }
 }
@@ -394,7 +256,7 @@ static void put_limit(struct report *r, size_t trace, bool *any, const char *tex
     buf_init(&line, 1u << 20);
     buf_printf(&line, "%zu  %s%s%s", trace + 1, text, why != NULL ? ": " : "",
                why != NULL ? why : "");
-    paragraph(r, 0, 3, buf_text(&line));
+    report_paragraph(r, 0, 3, buf_text(&line));
     buf_done(&line);
 }
 
@@ -464,14 +326,34 @@ static void put_limits(struct report *r)
     }
 }
 
+/* The answer, before all else. */
+static void put_headline(struct report *r)
+{
+    struct arena texts = {0};
+    struct tally t = headline_tally(r->a);
+    const char *said = r->a->runs.n == 0 && r->a->traces.n > 0
+                           ? "nothing to audit: no LLM request was seen"
+                           : headline(r->a, &texts);
+    bool clean = r->a->claims.n > 0 ? t.unmeasured == 0 : said == NULL;
+    const struct report_look *look = t.fail + t.fails_found > 0 ? &report_fail
+                                     : clean                    ? &report_pass
+                                                                : &report_warn;
+    report_marked(r, look, "");
+    report_paragraph(r, 1, 2,
+                     said != NULL ? said : "Nothing found that speaks against the figures");
+    buf_puts(r->out, "\n");
+    arena_free(&texts);
+}
+
 void report_text_write(const struct audit *a, struct report_text_options o, struct buf *out)
 {
     struct report r = {a, o, out};
+    put_headline(&r);
+    if (a->claims.n > 0)
+        report_text_claims(&r);
     for (size_t i = 0; i < a->traces.n; i++)
         put_trace(&r, i);
-    if (a->runs.n == 0 && a->traces.n > 0)
-        buf_puts(out, "\nnothing to audit: no LLM request was seen\n");
-    put_verdicts(&r);
+    put_findings(&r);
     if (a->runs.n > 0)
         report_table_figures(a, out);
     put_grounds(&r);

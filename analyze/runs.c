@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/retries.h"
 #include "traces/base/mem.h"
 
 /* The requests of one trace: a->requests.v[first .. first + n), in order of t0. */
@@ -358,4 +359,5 @@ void runs_find(struct audit *a, const struct audit_options *o)
         find_in_trace(&p);
         first = end;
     }
+    retries_find(a);
 }

@@ -5,12 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/base/jscan.h"
+#include "traces/base/text.h"
+
 /* What one event, or one document, says. */
 struct said {
     struct saying *s;
     int64_t t_ns; /* when */
     uint64_t text_bytes, identified;
-    uint64_t answer_bytes; /* of them not reasoning */
+    uint64_t answer_bytes;  /* of them not reasoning */
+    uint64_t content_bytes; /* of them of the answer itself */
+    bool first_choice;      /* text of choice 0 */
+    bool counted;           /* it states completion tokens */
     struct usage usage;
     bool alive;  /* something other than a ping */
     bool choice; /* something of the answer itself */
@@ -19,8 +25,11 @@ struct said {
 /* Names and messages are for people; choices beyond these are nobody's. */
 enum { TEXT_KEPT_MAX = 4096, CHOICES_MAX = 4096 };
 
+/* Events that counts must stand with to show that each is of its event alone. */
+enum { COUNTED_MIN = 4 };
+
 const struct usage usage_none = {-1, -1, -1, -1};
-const struct server_timings timings_none = {NAN, NAN, NAN, NAN, NAN};
+const struct server_timings timings_none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 const char *saying_keep(struct arena *texts, struct slice s)
 {
@@ -32,6 +41,33 @@ const char *saying_keep(struct arena *texts, struct slice s)
 void saying_done(struct saying *s)
 {
     VEC_FREE(&s->so_far);
+}
+
+/* Some servers state with each event what it held alone. The proof: nearly all events with text
+ * state a count, the last is far below the number of those events, and all of them together are
+ * not. */
+static bool counts_one_event(const struct saying *s)
+{
+    const struct request *r = s->r;
+    double events = (double)r->out.n, last = (double)r->usage.completion;
+    return r->out.n >= COUNTED_MIN && s->counted_events >= 0.9 * events && last >= 0 &&
+           last <= 0.5 * events && (double)r->stated_sum >= 0.9 * events;
+}
+
+void saying_settle(struct saying *s)
+{
+    struct request *r = s->r;
+    if (!counts_one_event(s))
+        return;
+    int64_t sum = 0;
+    r->stated_last = r->usage.completion;
+    r->usage.completion = r->stated_sum;
+    for (size_t i = 0; i < r->out.n; i++) {
+        sum += r->out.v[i].stated > 0 ? r->out.v[i].stated : 0;
+        r->out.v[i].stated = sum < INT32_MAX ? (int32_t)sum : INT32_MAX;
+        if (r->out.v[i].packet == r->out.v[0].packet)
+            r->n1 = sum;
+    }
 }
 
 /* --- deltas ------------------------------------------------------------------------------- */
@@ -60,6 +96,14 @@ static void pick_usage(struct usage *to, const struct usage *u)
 static void take_usage(struct said *s, const struct delta *d)
 {
     struct usage u = d->usage;
+    struct request *r = s->s->r;
+    if (u.completion >= 0 && u.completion <= INT32_MAX) {
+        r->stated_times++;
+        r->stated_sum += u.completion;
+        s->counted |= d->sort != USAGE_START;
+    }
+    if (u.prompt >= 0 && u.prompt <= INT32_MAX)
+        r->prompt_sum += u.prompt;
     if (d->sort == USAGE_START)
         u.completion = u.reasoning = -1;
     else
@@ -74,6 +118,8 @@ static void take_timings(struct server_timings *to, const struct server_timings 
     pick_double(&to->predicted_n, t->predicted_n);
     pick_double(&to->predicted_ms, t->predicted_ms);
     pick_double(&to->predicted_per_second, t->predicted_per_second);
+    pick_double(&to->load_ms, t->load_ms);
+    pick_double(&to->total_ms, t->total_ms);
 }
 
 static void take_error(struct saying *s, struct slice text)
@@ -95,14 +141,57 @@ static uint64_t new_bytes(struct saying *s, const struct delta *d)
     return d->text.n > before ? d->text.n - before : 0;
 }
 
+/* Is it the piece that came 1, 2, 3 or 4 before? A text of nothing else is none. */
+static void compare_piece(struct saying *s, struct slice piece)
+{
+    uint64_t h = model_hash(piece);
+    for (uint32_t k = 1; k <= SAYING_PERIODS && k <= s->n_pieces; k++) {
+        if (s->pieces[(s->n_pieces - k) % SAYING_PERIODS] == h &&
+            ++s->repeats[k - 1] > s->r->repeated)
+            s->r->repeated = s->repeats[k - 1];
+    }
+    s->pieces[s->n_pieces++ % SAYING_PERIODS] = h;
+}
+
+/* A pattern that ends at the next quote loses the rest of a piece with a quote in it (P51). */
+static void cut_piece(struct request *r, struct slice piece)
+{
+    const char *quote = memchr(piece.p, '"', piece.n);
+    if (quote == NULL)
+        return;
+    r->cut_events++;
+    r->cut_bytes += piece.n - (size_t)(quote - piece.p);
+}
+
+/* What others may count instead of tokens. */
+static void take_kind(struct said *s, const struct delta *d, struct slice piece)
+{
+    struct request *r = s->s->r;
+    text_units_add(&r->text, piece);
+    s->first_choice |= d->choice == 0 && piece.n > 0;
+    if (d->choice < CHOICES_MAX && d->choice >= r->choices_seen)
+        r->choices_seen = d->choice + 1;
+    if (d->kind == DELTA_REASONING)
+        r->reasoning_bytes += piece.n;
+    if (d->kind == DELTA_TOOL)
+        r->tool_bytes += piece.n;
+    if (d->kind == DELTA_TEXT)
+        s->content_bytes += piece.n;
+}
+
 static void take_text(struct said *s, const struct delta *d)
 {
     uint64_t n = new_bytes(s->s, d);
-    recount_text(&s->s->recount, d->choice, d->kind,
-                 (struct slice){d->text.p + (d->text.n - n), n});
+    struct slice piece = {d->text.p + (d->text.n - n), n};
+    recount_text(&s->s->recount, d->choice, d->kind, piece);
+    if (n > 0) {
+        compare_piece(s->s, piece);
+        cut_piece(s->s->r, piece);
+    }
     s->text_bytes += n;
     if (d->kind != DELTA_REASONING)
         s->answer_bytes += n;
+    take_kind(s, d, piece);
 }
 
 static int take_delta(void *ctx, const struct delta *d)
@@ -145,6 +234,8 @@ static int take_delta(void *ctx, const struct delta *d)
         break;
     case DELTA_PING:
         r->pings++;
+        if (r->keepalive_ns < 0)
+            r->keepalive_ns = s->t_ns;
         break;
     case DELTA_EMPTY:
         break;
@@ -197,6 +288,11 @@ static void take_event(const struct said *s, struct mark last)
     }
     if (s->answer_bytes > 0 && r->answer_ns < 0)
         r->answer_ns = last.t_ready;
+    if (s->content_bytes > 0 && r->content_ns < 0)
+        r->content_ns = last.t_ready;
+    r->content_events += s->content_bytes > 0;
+    r->first_choice_events += s->first_choice;
+    s->s->counted_events += s->counted && s->text_bytes > 0;
     if (s->choice) {
         r->choice_ns = last.t_ready;
         r->choice_events++;
@@ -253,4 +349,30 @@ void saying_fields(struct saying *s, const struct exchange *x)
         s->r->timings.predicted_n = (double)u.completion;
         pick_double(&s->r->timings.prompt_n, field_number(x, "x-prompt-tokens"));
     }
+}
+
+/* --- ids ---------------------------------------------------------------------------------- */
+
+uint64_t saying_sent_id(const struct exchange *x)
+{
+    for (size_t i = 0; i < x->n_request_fields; i++) {
+        const struct http_field *f = &x->request_fields[i];
+        if (text_same(f->name, "x-request-id") && f->value.n > 0)
+            return model_hash(f->value);
+    }
+    return 0;
+}
+
+uint64_t saying_reply_id(struct slice event)
+{
+    struct jscan s = jscan_over(event);
+    struct slice key;
+    if (jscan_next(&s) != JT_OBJECT)
+        return 0;
+    while (jscan_pair(&s, &key)) {
+        if (slice_is(key, "id") && s.last == JT_STRING && s.text.n > 0)
+            return model_hash(s.text);
+        jscan_finish(&s);
+    }
+    return 0;
 }

@@ -10,12 +10,18 @@
 #include "analyze/recount.h"
 #include "traces/base/vec.h"
 
+/* Text that repeats itself after so many pieces is noticed. */
+enum { SAYING_PERIODS = 4 };
+
 struct saying {
     struct request *r; /* dialect set; filled in */
     struct arena *texts;
     bool finished, failed; /* a finish, an error was stated */
     VEC(uint64_t) so_far;  /* by choice: bytes of text sent, where each event repeats them */
     struct recount recount;
+    uint32_t counted_events;         /* output events that stated completion tokens themselves */
+    uint64_t pieces[SAYING_PERIODS]; /* hashes of the last pieces of text, n % SAYING_PERIODS */
+    uint32_t n_pieces, repeats[SAYING_PERIODS];
 };
 
 extern const struct usage usage_none;
@@ -34,6 +40,15 @@ int saying_document(struct saying *s, struct slice body, struct mark last, struc
 /* Counts and times that stand in the head of a reply (TGI's x-… fields). */
 void saying_fields(struct saying *s, const struct exchange *x);
 
+/* The reply is over: counts that each were of one event become what they are to all others, counts
+ * so far. */
+void saying_settle(struct saying *s);
+
 void saying_done(struct saying *s);
+
+/* Result files of some tools name requests by them: model_hash of the X-Request-ID field, and of
+ * the id in an event of the reply; 0: there is none. */
+uint64_t saying_sent_id(const struct exchange *x);
+uint64_t saying_reply_id(struct slice event);
 
 #endif

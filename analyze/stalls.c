@@ -24,9 +24,12 @@ enum {
     REFINE_STEPS = 30 /* … of 0.1 % to either side */
 };
 
-#define SPREAD 0.5    /* variance of gaps over their squared mean */
-#define HALF 0.5      /* of the peak, that a divisor's own correlation must have */
-#define NEAR_BEST 0.9 /* of the best score */
+#define SPREAD 0.5       /* variance of gaps over their squared mean */
+#define HALF 0.5         /* of the peak, that a divisor's own correlation must have */
+#define NEAR_BEST 0.9    /* of the best score */
+#define FAR_QUANTILE 0.9 /* of the gaps … */
+#define CLOSE_SHARE 0.1  /* … of which less is close behind … */
+#define MANY_CLOSE 0.4   /* … if so many are */
 #define TWO_PI 6.283185307179586
 
 static int64_t gap_ns(const struct request *r, size_t k)
@@ -77,13 +80,20 @@ struct bins {
     int64_t first_ns;
 };
 
+/* Where many events come right behind another (in pairs), theirs is no pace: the rest is. */
 static double median_gap(const struct request *r)
 {
     double *gaps = mem_array(r->out.n, sizeof *gaps);
+    size_t n = r->out.n - 1, close = 0;
     for (size_t k = 1; k < r->out.n; k++)
         gaps[k - 1] = (double)gap_ns(r, k);
-    stat_sort(gaps, r->out.n - 1);
-    double median = stat_median(gaps, r->out.n - 1);
+    stat_sort(gaps, n);
+    double far = stat_quantile(gaps, n, FAR_QUANTILE);
+    while (close < n && gaps[close] < CLOSE_SHARE * far)
+        close++;
+    if ((double)close < MANY_CLOSE * (double)n)
+        close = 0;
+    double median = stat_median(gaps + close, n - close);
     free(gaps);
     return median;
 }

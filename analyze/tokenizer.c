@@ -119,6 +119,11 @@ int64_t tokenizer_count(struct tokenizer *t, struct slice text, const char **why
     return tokenizer_encode(t, text, NULL, why);
 }
 
+int64_t tokenizer_around(const struct tokenizer *t)
+{
+    return t->around;
+}
+
 /* --- beginning and end -------------------------------------------------------------------- */
 
 struct stage *tokenizer_stage(struct tokenizer *t, enum stage_kind kind)

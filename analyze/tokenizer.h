@@ -43,6 +43,10 @@ int64_t tokenizer_count(struct tokenizer *t, struct slice text, const char **why
 int64_t tokenizer_encode(struct tokenizer *t, struct slice text, struct token_ids *ids,
                          const char **why);
 
+/* Special tokens that it puts around a text when it is asked to (a BOS, an EOS), as its
+ * post-processor says; 0: none, or the file does not say. */
+int64_t tokenizer_around(const struct tokenizer *t);
+
 void tokenizer_close(struct tokenizer *t);
 
 #endif

@@ -446,6 +446,26 @@ static int read_model(struct reading *r, struct slice model)
     return read_bpe(r, model);
 }
 
+/* --- around a text ------------------------------------------------------------------------ */
+
+/* Elements of a template: {"SpecialToken":…} or {"Sequence":…}. */
+static int read_template_part(struct reading *r, struct slice part)
+{
+    r->t->around += !is_null(member(part, "SpecialToken"));
+    return TA_OK;
+}
+
+static int read_post_processor(struct reading *r, struct slice part)
+{
+    if (type_is(part, "Sequence"))
+        return read_sequence(r, member(part, "processors"), "post-processor", read_post_processor);
+    if (type_is(part, "TemplateProcessing"))
+        return read_sequence(r, member(part, "single"), "part of a template", read_template_part);
+    if (type_is(part, "BertProcessing") || type_is(part, "RobertaProcessing"))
+        r->t->around += 2;
+    return TA_OK;
+}
+
 /* --- added tokens ------------------------------------------------------------------------- */
 
 static int read_added_token(struct reading *r, struct slice part)
@@ -484,6 +504,11 @@ int tokenizer_from_json(struct tokenizer *t, struct slice file, const char *name
     struct slice added = member(file, "added_tokens");
     if (rc == TA_OK && !is_null(added))
         rc = read_sequence(&r, added, "added token", read_added_token);
+    struct slice post = member(file, "post_processor");
+    struct err unread; /* nothing is counted with it but what others add */
+    r.e = &unread;
+    if (rc == TA_OK && !is_null(post) && read_post_processor(&r, post) != TA_OK)
+        t->around = 0;
     buf_done(&r.scratch);
     return rc;
 }

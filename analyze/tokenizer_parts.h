@@ -15,6 +15,7 @@ struct tokenizer {
     VEC(struct text_rule) rules;
     VEC(struct stage) stages;
     struct bpe bpe;
+    int64_t around; /* special tokens before and behind a text */
     struct buf valid, works[2];
     struct arena texts;
 };

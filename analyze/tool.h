@@ -84,6 +84,9 @@ struct tool_formula {
     double slack; /* above 1: what it counts with is not on the wire (its own tokenizer …), so that
                      a figure off by no more than this factor is not measurable */
     const char *weak; /* … in words */
+    bool weighted; /* by tokens: its mean and its sum are the formula's, other statistics are not */
+    const struct definition *also[2]; /* what it is besides: in other versions of the tool, or with
+                                         the tokens that --tokenizer counts in the text */
 };
 
 struct tool {
@@ -98,6 +101,45 @@ struct tool {
     bool step_quantiles;                 /* no interpolation between order statistics */
     bool clock_is_epoch;                 /* of its rows */
 };
+
+/* Definitions that several tools have: with the tokens that --tokenizer counts in the text
+ * (tool_formulas.c) … */
+enum tool_text {
+    TEXT_TOKENS,
+    TEXT_TPOT,      /* (o_M-o_1)/(N-1) */
+    TEXT_USER_TPS,  /* (N-1)/(o_M-o_1) */
+    TEXT_NTPOT,     /* (z-t0)/N */
+    TEXT_WHOLE_TPS, /* N/(o_M-t0) */
+    TEXT_END_TPS,   /* N/(z-t0) */
+    TEXT_OUTPUT_TPS,
+    TOOL_TEXTS
+};
+extern const struct definition tool_text[TOOL_TEXTS];
+
+/* … and what is counted in seconds. */
+#define TOOL_DURATION(name)                                                                        \
+    {                                                                                              \
+        name, {"T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true, tool_duration}, -1,           \
+            "there is no request"                                                                  \
+    }
+#define TOOL_PEAK_EVENTS(name)                                                                     \
+    {                                                                                              \
+        name, {"events in a second", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,              \
+               tool_peak_events},                                                                  \
+            -1, "no text was seen"                                                                 \
+    }
+#define TOOL_PEAK_REQUESTS(name)                                                                   \
+    {                                                                                              \
+        name,                                                                                      \
+            {"requests that touch one second",                                                     \
+             SHAPE_COUNT,                                                                          \
+             COUNT_NONE,                                                                           \
+             AT_NONE,                                                                              \
+             AT_NONE,                                                                              \
+             true,                                                                                 \
+             tool_peak_requests},                                                                  \
+            -1, "no request succeeded"                                                             \
+    }
 
 extern const struct tool tool_vllm, tool_sglang, tool_aiperf, tool_aiperf_rows, tool_genai_perf,
     tool_genai_perf_rows, tool_guidellm, tool_llama_benchy, tool_llmperf, tool_llmperf_rows,
@@ -121,10 +163,13 @@ const char *figure_words(enum figure_id f);
 /* The figure that a claim of that name is, for a claim that names its tool; F_NONE. */
 enum figure_id figure_of_claim(const char *name);
 
-/* Formulas that no quotient of two marks gives: tool_formulas.c. "Late" ones lie somewhere between
- * the last text and the end of the reply. */
+/* Formulas that no quotient of two marks gives: tool_formulas.c, tool_seconds.c and tool_batches.c.
+ * "Late" ones lie somewhere between the last text and the end of the reply; "text" ones count
+ * tokens in the text. */
 formula_fn tool_first_response, tool_late_latency, tool_vllm_tpot, tool_genai_tpot, tool_vllm_gaps,
-    tool_llmperf_itl, tool_output_tps, tool_request_tps, tool_total_tps, tool_input_tps,
-    tool_weighted_itl, tool_guidellm_output_tps, tool_benchy_batch_tps, tool_concurrency;
+    tool_llmperf_itl, tool_output_tps, tool_text_tps, tool_request_tps, tool_total_tps,
+    tool_input_tps, tool_duration, tool_weighted_itl, tool_weighted_tpot, tool_guidellm_output_tps,
+    tool_guidellm_window_tps, tool_benchy_batch_tps, tool_benchy_batch_peak, tool_concurrency,
+    tool_peak_events, tool_peak_requests;
 
 #endif

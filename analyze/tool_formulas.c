@@ -134,50 +134,75 @@ void tool_llmperf_itl(const struct scope *s, struct estimates *out)
     }
 }
 
-/* A tool's duration begins before the first request and ends behind the last reply, up to this much
- * in all. */
+/* A tool's duration begins before the first request and ends between the last text and a while
+ * behind the last reply. */
 #define LATE_S 1.0
 
-static void run_rate(const struct scope *s, enum count count, bool all, struct estimates *out)
+struct duration {
+    double s; /* from the first byte to the last; 0: there is none */
+    struct interval i;
+};
+
+static struct duration duration_of(const struct scope *s)
 {
-    double n = 0;
-    int64_t from = -1, to = -1;
+    int64_t from = -1, text = -1, to = -1;
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = nth(s, i);
-        int64_t end = formula_when(r, AT_END);
+        int64_t om = formula_when(r, AT_OM), end = formula_when(r, AT_END);
         if (r->dialect == NULL)
             continue;
-        if (from < 0 || r->t0 < from)
-            from = r->t0;
+        from = from < 0 || r->t0 < from ? r->t0 : from;
+        text = om > text ? om : text;
         to = end > to ? end : to;
-        if (all || formula_counts(s, r))
-            n += formula_count(r, count);
     }
-    double d = seconds(to - from);
-    if (from < 0 || d <= 0 || isnan(n))
-        return;
-    struct interval span = {fmax(d - seconds(s->o->vantage_ns), 0), d + LATE_S};
-    push(out, n / d, interval_div(interval_exact(n), span), NULL);
+    double least = seconds((text > from ? text : to) - from) - seconds(s->o->vantage_ns);
+    struct duration d = {from >= 0 && to > from ? seconds(to - from) : 0,
+                         {fmax(least, 0), seconds(to - from) + LATE_S}};
+    return d;
+}
+
+static void run_rate(const struct scope *s, enum count count, struct estimates *out)
+{
+    double n = 0;
+    struct duration d = duration_of(s);
+    for (size_t i = 0; i < s->requests.n; i++) {
+        if (formula_counts(s, nth(s, i)))
+            n += formula_count(nth(s, i), count);
+    }
+    if (d.s > 0 && !isnan(n))
+        push(out, n / d.s, interval_div(interval_exact(n), d.i), NULL);
 }
 
 void tool_output_tps(const struct scope *s, struct estimates *out)
 {
-    run_rate(s, COUNT_N, false, out);
+    run_rate(s, COUNT_N, out);
+}
+
+void tool_text_tps(const struct scope *s, struct estimates *out)
+{
+    run_rate(s, COUNT_TEXT, out);
 }
 
 void tool_input_tps(const struct scope *s, struct estimates *out)
 {
-    run_rate(s, COUNT_P, false, out);
+    run_rate(s, COUNT_P, out);
 }
 
 void tool_total_tps(const struct scope *s, struct estimates *out)
 {
-    run_rate(s, COUNT_P_AND_N, false, out);
+    run_rate(s, COUNT_P_AND_N, out);
 }
 
 void tool_request_tps(const struct scope *s, struct estimates *out)
 {
-    run_rate(s, COUNT_NONE, false, out);
+    run_rate(s, COUNT_NONE, out);
+}
+
+void tool_duration(const struct scope *s, struct estimates *out)
+{
+    struct duration d = duration_of(s);
+    if (d.s > 0)
+        push(out, d.s, d.i, NULL);
 }
 
 /* Sum of the requests' times over the duration. */
@@ -185,38 +210,29 @@ void tool_concurrency(const struct scope *s, struct estimates *out)
 {
     struct interval sum = {0, 0};
     double value = 0;
-    int64_t from = -1, to = -1;
+    struct duration d = duration_of(s);
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = nth(s, i);
-        int64_t end = formula_when(r, AT_END);
-        if (r->dialect == NULL)
-            continue;
-        from = from < 0 || r->t0 < from ? r->t0 : from;
-        to = end > to ? end : to;
         if (!formula_counts(s, r))
             continue;
-        value += seconds(end - r->t0);
-        sum = interval_add(sum, formula_span(s, r->t0, end));
+        value += seconds(formula_when(r, AT_END) - r->t0);
+        sum = interval_add(sum, formula_span(s, r->t0, formula_when(r, AT_END)));
     }
-    double d = seconds(to - from);
-    if (from < 0 || d <= 0)
-        return;
     sum.lo = fmax(sum.lo, 0);
-    push(out, value / d,
-         interval_div(sum, (struct interval){fmax(d - seconds(s->o->vantage_ns), 0), d + LATE_S}),
-         NULL);
+    if (d.s > 0)
+        push(out, value / d.s, interval_div(sum, d.i), NULL);
 }
 
-/* Windows and tokens of all requests added up. */
+/* Windows, times from t0 to the last text, and tokens of all requests added up. */
 struct sums {
-    double tokens, window, later;
-    int64_t first, last;
+    double tokens, window, whole, later;
+    int64_t first, last, begin, end;
     size_t n;
 };
 
 static struct sums sums_of(const struct scope *s)
 {
-    struct sums x = {.first = -1, .last = -1};
+    struct sums x = {.first = -1, .last = -1, .begin = -1, .end = -1};
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = nth(s, i);
         int64_t o1 = formula_when(r, AT_O1), om = formula_when(r, AT_OM);
@@ -225,23 +241,38 @@ static struct sums sums_of(const struct scope *s)
             continue;
         x.tokens += n;
         x.window += seconds(om - o1);
+        x.whole += seconds(om - r->t0);
         x.later += seconds(s->o->vantage_ns);
         x.first = x.first < 0 || o1 < x.first ? o1 : x.first;
         x.last = om > x.last ? om : x.last;
+        x.begin = x.begin < 0 || r->t0 < x.begin ? r->t0 : x.begin;
+        x.end = formula_when(r, AT_END) > x.end ? formula_when(r, AT_END) : x.end;
         x.n++;
     }
     return x;
 }
 
-/* Each request's time per token, weighted by its tokens less one. */
+static void push_sum(struct estimates *out, double time, double later, double n)
+{
+    struct interval i = interval_around(time, later);
+    i.lo = fmax(i.lo, 0);
+    if (n > 0)
+        push(out, time / n, interval_scale(i, 1 / n), NULL);
+}
+
+/* Each request's time per token, weighted by its tokens less one. The sum that GuideLLM states is
+ * that mean times all the weights. */
 void tool_weighted_itl(const struct scope *s, struct estimates *out)
 {
     struct sums x = sums_of(s);
-    double n = x.tokens - (double)x.n;
-    struct interval window = interval_around(x.window, x.later);
-    window.lo = fmax(window.lo, 0);
-    if (n > 0)
-        push(out, x.window / n, interval_scale(window, 1 / n), NULL);
+    push_sum(out, x.window, x.later, s->stat == STAT_SUM ? 1 : x.tokens - (double)x.n);
+}
+
+/* The same from t0, by all tokens. */
+void tool_weighted_tpot(const struct scope *s, struct estimates *out)
+{
+    struct sums x = sums_of(s);
+    push_sum(out, x.whole, x.later, s->stat == STAT_SUM ? 1 : x.tokens);
 }
 
 static void over_window(const struct scope *s, struct sums x, double n, struct estimates *out)
@@ -259,8 +290,33 @@ void tool_guidellm_output_tps(const struct scope *s, struct estimates *out)
     over_window(s, x, x.tokens, out);
 }
 
-void tool_benchy_batch_tps(const struct scope *s, struct estimates *out)
+/* Since 0.8 from the first start to the last end. */
+void tool_guidellm_window_tps(const struct scope *s, struct estimates *out)
 {
     struct sums x = sums_of(s);
-    over_window(s, x, x.tokens - (double)x.n, out);
+    x.first = x.begin;
+    x.last = x.end;
+    over_window(s, x, x.tokens, out);
 }
+
+#define COUNTED ", N counted in the text"
+#define BY_TEXT(name, shape, count, from, to)                                                      \
+    {                                                                                              \
+        name COUNTED, {name COUNTED, shape, count, from, to, false, NULL}, -1,                     \
+            "the text was not counted (--tokenizer)"                                               \
+    }
+
+const struct definition tool_text[TOOL_TEXTS] = {
+    [TEXT_TOKENS] = BY_TEXT("N", SHAPE_COUNT, COUNT_TEXT, AT_NONE, AT_NONE),
+    [TEXT_TPOT] = BY_TEXT("(o_M-o_1)/(N-1)", SHAPE_PER, COUNT_TEXT | COUNT_LESS_ONE, AT_O1, AT_OM),
+    [TEXT_USER_TPS] =
+        BY_TEXT("(N-1)/(o_M-o_1)", SHAPE_RATE, COUNT_TEXT | COUNT_LESS_ONE, AT_O1, AT_OM),
+    [TEXT_NTPOT] = BY_TEXT("(z-t0)/N", SHAPE_PER, COUNT_TEXT, AT_T0, AT_Z),
+    [TEXT_WHOLE_TPS] = BY_TEXT("N/(o_M-t0)", SHAPE_RATE, COUNT_TEXT, AT_T0, AT_OM),
+    [TEXT_END_TPS] = BY_TEXT("N/(z-t0)", SHAPE_RATE, COUNT_TEXT, AT_T0, AT_Z),
+    [TEXT_OUTPUT_TPS] = {"sum(N)/T" COUNTED,
+                         {"sum(N)/T" COUNTED, SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+                          tool_text_tps},
+                         -1,
+                         "the text was not counted (--tokenizer)"},
+};

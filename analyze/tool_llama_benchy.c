@@ -17,41 +17,63 @@ static const struct tool_path paths[] = {
     {.path = NULL},
 };
 
+static const struct tool_row rows[] = {
+    {"e2e_ttft.values[]", ROW_TTFT, 1e-3},
+    {.path = NULL},
+};
+
 #define OLD_COUNT "llama-benchy counted events for tokens before April 2026"
 
 #define PROBES                                                                                     \
     "llama-benchy also sends requests to warm up and to measure latency, which its file leaves "   \
     "out"
 
+/* Before some version up to 0.4. */
+static const struct definition old_tg_req = {
+    "llama-benchy tg_req: (N-1)/(z-o_1)",
+    {"(N-1)/(z-o_1)", SHAPE_RATE, COUNT_N_LESS_1, AT_O1, AT_Z, false, NULL},
+    -1,
+    "the server stated no token count"};
+
 static const struct tool_formula formulas[FIGURES] = {
-    [F_TTFR] = {{"llama-benchy ttfr: c_1-t0",
-                 {"c_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_C1, false, NULL},
-                 -1,
-                 "no event was seen"},
-                10,
-                PROBES},
-    [F_TTFT] = {{"llama-benchy e2e_ttft: o_1-t0",
-                 {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
-                 -1,
-                 "no text was seen"},
-                10,
-                PROBES},
-    [F_USER_TPS] = {{"llama-benchy tg_req: (N-1)/(z-o_1)",
-                     {"(N-1)/(z-o_1)", SHAPE_RATE, COUNT_N_LESS_1, AT_O1, AT_Z, false, NULL},
-                     -1,
-                     "the server stated no token count"},
-                    10,
-                    PROBES},
-    [F_OUTPUT_TPS] = {{"llama-benchy tg: (sum(N)-n)/(max o_M-min o_1)",
-                       {"(sum(N)-n)/(max o_M-min o_1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE,
-                        true, tool_benchy_batch_tps},
-                       -1,
-                       "the server stated no token count"},
-                      1e9,
-                      "llama-benchy takes it batch by batch; " OLD_COUNT},
+    [F_TTFR] = {.d = {"llama-benchy ttfr: c_1-t0",
+                      {"c_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_C1, false, NULL},
+                      -1,
+                      "no event was seen"},
+                .slack = 10,
+                .weak = PROBES},
+    [F_TTFT] = {.d = {"llama-benchy e2e_ttft: o_1-t0",
+                      {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
+                      -1,
+                      "no text was seen"},
+                .slack = 10,
+                .weak = PROBES},
+    [F_USER_TPS] = {.d = {"llama-benchy tg_req: (N-1)/(o_M-o_1)",
+                          {"(N-1)/(o_M-o_1)", SHAPE_RATE, COUNT_N_LESS_1, AT_O1, AT_OM, false,
+                           NULL},
+                          -1,
+                          "the server stated no token count"},
+                    .slack = 10,
+                    .weak = PROBES,
+                    .also = {&old_tg_req}},
+    [F_OUTPUT_TPS] =
+        {.d = {"llama-benchy tg: (sum(N)-n)/(max o_M-min o_1) of a batch",
+               {"(sum(N)-n)/(max o_M-min o_1) of a batch", SHAPE_COUNT, COUNT_NONE, AT_NONE,
+                AT_NONE, true, tool_benchy_batch_tps},
+               -1,
+               "the server stated no token count"},
+         .slack = 1e9,
+         .weak = "llama-benchy takes it batch by batch, and of single requests as the mean of "
+                 "their rates; " OLD_COUNT},
     [F_INPUT] = {.slack = 1e9, .weak = "it is what was asked for, not what was counted"},
     [F_OUTPUT] = {.slack = 1e9, .weak = "it is what was asked for, not what was counted"},
-    [F_PEAK_TPS] = {.slack = 1e9, .weak = "llama-benchy takes it batch by batch; " OLD_COUNT},
+    [F_PEAK_TPS] = {.d = {"llama-benchy peak: most events of a batch within a second",
+                          {"most events of a batch within a second", SHAPE_COUNT, COUNT_NONE,
+                           AT_NONE, AT_NONE, true, tool_benchy_batch_peak},
+                          -1,
+                          "no text was seen"},
+                    .slack = 1e9,
+                    .weak = "llama-benchy takes it batch by batch; " OLD_COUNT},
 };
 
 const struct tool tool_llama_benchy = {
@@ -60,5 +82,6 @@ const struct tool tool_llama_benchy = {
     .signs = signs,
     .paths = paths,
     .object = "benchmarks[]",
+    .rows = rows,
     .formulas = formulas,
 };

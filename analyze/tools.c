@@ -48,17 +48,17 @@ static const struct {
     [F_OUTPUT] = {"output_tokens", "output tokens"},
     [F_TOTAL] = {NULL, "input and output tokens"},
     [F_OUTPUT_TPS] = {"throughput", "output throughput"},
-    [F_INPUT_TPS] = {NULL, "input throughput"},
-    [F_TOTAL_TPS] = {NULL, "total throughput"},
+    [F_INPUT_TPS] = {"input_tps", "input throughput"},
+    [F_TOTAL_TPS] = {"total_tps", "total throughput"},
     [F_REQUEST_TPS] = {"request_tps", "request throughput"},
     [F_GOODPUT] = {NULL, "goodput"},
     [F_PEAK_TPS] = {"peak_throughput", "peak throughput"},
     [F_CONCURRENCY] = {"concurrency_avg", "average concurrency"},
     [F_PEAK_CONCURRENCY] = {"concurrency_peak", "peak concurrency"},
     [F_CAP] = {NULL, "limit of the concurrency"},
-    [F_DURATION] = {NULL, "duration"},
+    [F_DURATION] = {"duration", "duration"},
     [F_REQUESTED] = {NULL, "requests sent"},
-    [F_COMPLETED] = {"requests", "completed requests"},
+    [F_COMPLETED] = {"completed", "completed requests"},
     [F_FAILED] = {"failed", "failed requests"},
     [F_GOOD] = {NULL, "good requests"},
     [F_INPUT_SUM] = {"input_tokens", "input tokens of all requests"},
@@ -88,7 +88,8 @@ enum figure_id figure_of_claim(const char *name)
                    {"gen_tps", F_USER_TPS},
                    {"wall_tps", F_WHOLE_TPS},
                    {"output_tps", F_OUTPUT_TPS},
-                   {"concurrency", F_CONCURRENCY}};
+                   {"concurrency", F_CONCURRENCY},
+                   {"requests", F_COMPLETED}};
     for (enum figure_id f = 1; f < FIGURES; f++) {
         if (figures[f].claim != NULL && strcmp(figures[f].claim, name) == 0)
             return f;

@@ -191,6 +191,7 @@ static int open_all(struct capture *c, struct err *e)
         e->msg[0] = '\0';
         return r;
     }
+    recorder_hold_signals();
     r = open_trace(c, e);
     if (r != TA_OK)
         return r;

@@ -229,6 +229,12 @@ static bool terminal_told_load(int signum)
     return foreground;
 }
 
+static void end_now(struct recorder *r)
+{
+    writer_hurry(r->plan->writer);
+    end_after(r, 0);
+}
+
 static void on_signal(uv_signal_t *watcher, int signum)
 {
     struct recorder *r = watcher->data;
@@ -236,7 +242,7 @@ static void on_signal(uv_signal_t *watcher, int signum)
     if (r->load_running && r->told == 1 && r->failed == 0)
         check(r, write_phase(r, "interrupted", clock_real_ns()));
     if (!r->load_running) {
-        end_after(r, 0);
+        end_now(r);
         return;
     }
     if (r->told < SIGNALS_TO_GIVE_UP) {
@@ -249,7 +255,7 @@ static void on_signal(uv_signal_t *watcher, int signum)
     if (r->failed != 0)
         uv_stop(&r->loop);
     else
-        end_after(r, 0);
+        end_now(r);
 }
 
 static void on_duration(uv_timer_t *timer)
@@ -276,6 +282,20 @@ static int start_load(struct recorder *r)
     return TA_OK;
 }
 
+static void mask_signals(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaddset(&set, watched_signals[i]);
+    pthread_sigmask(how, &set, NULL);
+}
+
+void recorder_hold_signals(void)
+{
+    mask_signals(SIG_BLOCK);
+}
+
 static void watch_signals(struct recorder *r)
 {
     for (size_t i = 0; i < SIGNALS; i++) {
@@ -287,6 +307,7 @@ static void watch_signals(struct recorder *r)
         if (!ignored || watched_signals[i] != SIGHUP)
             uv_signal_start(&r->signals[i], on_signal, watched_signals[i]);
     }
+    mask_signals(SIG_UNBLOCK);
 }
 
 static int start(struct recorder *r)
@@ -356,6 +377,7 @@ int recorder_run(const struct recorder_plan *plan, struct recorder_result *out, 
         finish(&r);
     }
     log_live_end();
+    recorder_hold_signals(); /* libuv lets go of them, and the trace is still to be closed */
     uv_walk(&r.loop, close_handle, NULL);
     while (uv_loop_close(&r.loop) == UV_EBUSY)
         uv_run(&r.loop, UV_RUN_DEFAULT);

@@ -30,8 +30,13 @@ struct recorder_result {
     struct redact_totals redacted;
 };
 
+/* Before the trace is opened: lets SIGINT, SIGTERM and SIGHUP wait until recorder_run takes them.
+ */
+void recorder_hold_signals(void);
+
 /* Blocks until COMMAND ended and its tail passed, the duration is over, or SIGINT or SIGTERM came
- * (COMMAND is told then, and awaited). The writer stays open in every case. */
+ * (COMMAND is told then, and awaited). The writer stays open in every case, and signals are blocked
+ * from then on: it is to be closed. */
 int recorder_run(const struct recorder_plan *plan, struct recorder_result *out, struct err *e)
     TA_NODISCARD;
 

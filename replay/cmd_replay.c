@@ -152,7 +152,8 @@ static int drive(struct replay *r, struct driver_report *report, struct err *e)
                                    .ledger_fd = ledger_fd(),
                                    .timeout_ns = r->timeout_ns,
                                    .fields = r->added.fields.v,
-                                   .n_fields = r->added.fields.n};
+                                   .n_fields = r->added.fields.n,
+                                   .shows_progress = log_is_live()};
         rc = driver_run(&r->plan, &o, report, e);
     }
     if (w != NULL) {

@@ -10,12 +10,11 @@
 #include <unistd.h>
 
 #include "replay/message.h"
+#include "replay/text_events.h"
 #include "traces/base/clock.h"
 #include "traces/base/log.h"
 #include "traces/base/mem.h"
-#include "traces/base/text.h"
 #include "traces/http.h"
-#include "traces/sse.h"
 
 enum conn_state { CONNECTING, HANDSHAKING, IDLE, LOADED, BUSY, CLOSING };
 
@@ -48,7 +47,8 @@ struct conn {
 
     struct http *http;
     struct byte_sink in;
-    struct sse *sse;
+    struct text_events *text; /* of the reply; NULL: nobody looks */
+    const struct plan_request *request;
     uint64_t in_off, reads;
     uint8_t first_byte; /* of the response */
     bool head_only;     /* the request was HEAD */
@@ -118,7 +118,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct conn *c = handle->data;
     socket_flow_free(c->flow);
-    sse_free(c->sse);
+    text_events_free(c->text);
     http_free(c->http);
     message_done(&c->out);
     free(c);
@@ -156,29 +156,6 @@ void conn_close(struct conn *c)
 
 /* --- the response ----------------------------------------------------------------------------- */
 
-static int on_event(void *ctx, const struct event *ev)
-{
-    struct conn *c = ctx;
-    c->env->events += ev->kind == EVENT_DATA;
-    return TA_OK;
-}
-
-static int on_events_end(void *ctx, enum end_kind why, struct mark at)
-{
-    (void)ctx, (void)why, (void)at;
-    return TA_OK;
-}
-
-static bool is_event_stream(const struct http_head *h)
-{
-    struct slice type = http_field(h, "Content-Type");
-    size_t n = 0;
-    while (n < type.n && type.p[n] != ';' && type.p[n] != ' ')
-        n++;
-    return http_field(h, "Content-Encoding").p == NULL &&
-           text_same((struct slice){type.p, n}, "text/event-stream");
-}
-
 static int on_head(void *ctx, const struct http_head *h, struct byte_sink *body)
 {
     struct conn *c = ctx;
@@ -191,10 +168,10 @@ static int on_head(void *ctx, const struct http_head *h, struct byte_sink *body)
     c->reply.status = h->status;
     c->keep = h->keep_alive && (h->framing == HTTP_LENGTH || h->framing == HTTP_CHUNKED ||
                                 h->framing == HTTP_NO_BODY);
-    if (is_event_stream(h)) {
-        sse_free(c->sse);
-        c->sse = sse_new((struct event_sink){c, on_event, on_events_end}, (struct anomaly_sink){0});
-        *body = sse_input(c->sse);
+    if (c->env->counts_text) {
+        text_events_free(c->text);
+        c->text = text_events_new(h, c->request, &c->env->text_events);
+        *body = text_events_input(c->text);
     }
     return TA_OK;
 }
@@ -313,11 +290,15 @@ struct intake {
     int64_t end_ns;
 };
 
-/* Reads until nothing is left, and keeps only the times: everything else comes after. */
+/* Reads until nothing is left, and keeps only the times: everything else comes after. A socket that
+ * had less than there was room for is empty: what comes behind it, an end too, wakes the loop again
+ * (a TLS connection may hold whole records that no longer do). */
 static void read_all(struct conn *c, struct intake *in)
 {
-    while (in->n < READS && in->used + TLS_RECORD_BYTES <= CONN_SCRATCH_BYTES) {
-        ssize_t n = receive(c, c->env->scratch + in->used, CONN_SCRATCH_BYTES - in->used);
+    bool more = true;
+    while (more && in->n < READS && in->used + TLS_RECORD_BYTES <= CONN_SCRATCH_BYTES) {
+        size_t room = CONN_SCRATCH_BYTES - in->used;
+        ssize_t n = receive(c, c->env->scratch + in->used, room);
         int64_t now = clock_real_ns();
         if (n < 0 && errno == EINTR)
             continue;
@@ -330,6 +311,7 @@ static void read_all(struct conn *c, struct intake *in)
             return;
         }
         in->reads[in->n++] = (struct piece){in->used, (size_t)n, now};
+        more = c->tls != NULL || (size_t)n == room;
         in->used += (size_t)n;
     }
 }
@@ -339,7 +321,6 @@ static void take(struct conn *c)
     struct intake in = {.n = 0};
     struct err e = {0};
     read_all(c, &in);
-    c->env->bytes_in += in.used;
     for (size_t i = 0; i < in.n; i++) {
         const struct piece *r = &in.reads[i];
         if (c->flow == NULL)
@@ -363,6 +344,7 @@ static void take(struct conn *c)
 
 void conn_load(struct conn *c, const struct plan_request *r)
 {
+    c->request = r;
     message_compose(&c->out, r, c->env->authority, c->env->fields, c->env->n_fields);
     c->written = 0;
     c->write_failed = false;

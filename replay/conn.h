@@ -46,9 +46,10 @@ struct conn_env {
     size_t n_fields;
     struct socket_recorder *recorder; /* credentials reach it blanked, with equal length */
     struct conn_sink sink;
-    uint8_t *scratch; /* CONN_SCRATCH_BYTES, for reading */
-    uint64_t events, bytes_in;
-    uint64_t opened; /* connections so far */
+    uint8_t *scratch;     /* CONN_SCRATCH_BYTES, for reading */
+    bool counts_text;     /* somebody looks at: */
+    uint64_t text_events; /* as text_events.h has them */
+    uint64_t opened;      /* connections so far */
     bool tls_fault_told;
     struct err trace; /* the first fault of the recorder, code 0: none; the run can't go on */
 };
@@ -71,7 +72,7 @@ bool conn_ended_within(const struct conn *c, int64_t ns);
 /* Is an idle connection still open, as far as this side can know? */
 bool conn_is_alive(const struct conn *c);
 
-/* Composes the bytes of r on an idle connection; nothing is sent. r's texts outlive the request. */
+/* Composes the bytes of r on an idle connection; nothing is sent. r outlives the request. */
 void conn_load(struct conn *c, const struct plan_request *r);
 
 /* Writes at most max bytes more of what is loaded with one call. False when all is written or the

@@ -26,7 +26,7 @@ struct driver {
     uv_loop_t loop;
     uv_timer_t tick;
     uv_signal_t signals[SIGNALS];
-    uint64_t ticks, events_shown;
+    uint64_t ticks, text_events_shown;
     int64_t shown_ns;
 };
 
@@ -38,11 +38,12 @@ static void show_progress(struct driver *d)
     char left[32] = "?";
     if (p.left_ns >= 0)
         units_duration((p.left_ns / NS_PER_S + 1) * NS_PER_S, left);
-    double rate = (double)(p.events - d->events_shown) * 1e9 / (double)(now - d->shown_ns);
+    double rate =
+        (double)(p.text_events - d->text_events_shown) * 1e9 / (double)(now - d->shown_ns);
     log_live("%" PRIu64 " of %zu requests done, %zu in flight, %" PRIu64
-             " failed, %.0f events/s, about %s left",
+             " failed, %.0f text events/s, about %s left",
              l->requests, d->plan->requests.n, p.in_flight, l->requests - l->answered, rate, left);
-    d->events_shown = p.events;
+    d->text_events_shown = p.text_events;
     d->shown_ns = now;
 }
 
@@ -52,7 +53,7 @@ static void on_tick(uv_timer_t *timer)
     struct err *fault = schedule_fault(d->schedule);
     if (fault->code == TA_OK && writer_tick(d->o->writer, fault) == TA_OK)
         sendlog_flush(&d->report->log, false, fault);
-    if (++d->ticks % SHOW_TICKS == 0 && log_is_live())
+    if (++d->ticks % SHOW_TICKS == 0 && d->o->shows_progress)
         show_progress(d);
     schedule_check(d->schedule);
 }
@@ -62,6 +63,7 @@ static void on_signal(uv_signal_t *signal, int number)
     struct driver *d = signal->data;
     (void)number;
     d->report->ended_by_signal = true;
+    writer_hurry(d->o->writer);
     schedule_stop(d->schedule);
 }
 

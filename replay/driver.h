@@ -16,6 +16,7 @@ struct driver_options {
     int64_t timeout_ns;              /* of one request, from its first byte */
     const struct plan_field *fields; /* added to every request */
     size_t n_fields;
+    bool shows_progress; /* on stderr, a terminal */
 };
 
 struct driver_report {

@@ -63,6 +63,8 @@ void generation_init(struct generation *x, const struct dialect_request *q, int6
         .usage = {q->prompt_words, output, -1, p->thinking_tokens > 0 ? p->thinking_tokens : -1},
         .finish = p->says_stop ? "stop" : "length",
         .reasoning = p->thinking,
+        .usage_null = p->usage_null,
+        .usage_repeats = p->usage_repeats,
     };
     if (x->reply.usage.reasoning > output)
         x->reply.usage.reasoning = output;
@@ -114,6 +116,16 @@ void generation_begin(struct generation *x)
     x->reply.role_in_every |= x->profile->role_in_every;
 }
 
+/* Made so far, over the time since the first token; the next one's due time is the end of the last
+ * step. */
+static double pace_of(const struct generation *x)
+{
+    const struct engine_job *job = &x->job;
+    return job->due_ns > job->first_ns
+               ? (double)job->made * NS_PER_S / (double)(job->due_ns - job->first_ns)
+               : 0;
+}
+
 static void next_piece(struct generation *x)
 {
     struct buf text;
@@ -123,6 +135,8 @@ static void next_piece(struct generation *x)
     x->reply.usage_in_every = x->profile->usage == USAGE_IN_EVERY;
     if (x->reply.usage_in_every)
         x->reply.usage.completion = x->told + x->event_tokens;
+    if (x->profile->timings_in_every)
+        x->reply.pace = pace_of(x);
     struct dialect_part part = {kind_of(x, x->told), {buf_text(&text), text.n}};
     x->dialect->put_piece(&x->event, &x->reply, &x->writing, part);
     buf_done(&text);

@@ -65,8 +65,11 @@ struct profile {
     int role_event;          /* enum role_event */
     bool role_in_every;      /* besides */
     int usage;               /* enum usage_when, of streams */
+    bool usage_null;         /* of OpenAI's chat: null in all other events … */
+    bool usage_repeats;      /* … and beside the finish once more in its own */
     bool says_stop;          /* the finish is never "length" */
     bool timings;            /* its own clock, where its dialect may leave that out */
+    bool timings_in_every;   /* of OpenAI's chat: its pace so far in each piece */
     int64_t thinking_tokens; /* of every reply, the first ones */
     const char *thinking;    /* their member, of OpenAI's chat; NULL: the dialect's */
 

@@ -337,7 +337,7 @@ static int keep_response(struct loading *l, struct line *line, const struct exch
 {
     struct recording_cut cut = {x->response_first.off, UINT64_MAX, out->request_last_ns};
     bool gap = false;
-    out->status = x->status;
+    out->status = x->simple ? 0 : x->status;
     if (x->status == 0) {
         out->response_flaw =
             x->damaged && out->request_flaw != RECORDING_GAP ? RECORDING_GAP : RECORDING_NONE;
@@ -377,7 +377,7 @@ static int keep_exchange(struct loading *l, struct gathered *g, const struct exc
         rc = keep_response(l, g->line, x, &out);
     if (rc != TA_OK)
         return rc;
-    if (out.status > 0)
+    if (x->status > 0)
         g->line->last.n = 0;
     VEC_PUSH(&g->line->last, l->out->exchanges.n);
     VEC_PUSH(&l->out->exchanges, out);

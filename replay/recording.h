@@ -65,7 +65,7 @@ struct recording_exchange {
     enum recording_flaw request_flaw;
     int64_t request_first_ns, request_last_ns; /* seen; ready */
 
-    int status;                               /* of the final response; 0: none came */
+    int status; /* of the final response; 0: none came, or one without a head */
     const struct recording_segment *segments; /* of the final response, and of interim ones (1xx)
                                                  that came after the whole request */
     size_t n_segments;

@@ -22,8 +22,10 @@ enum { SPIN_NS = 20000, HANDLES = 2 };
 struct release {
     int64_t early_ns;
     void (*due)(void *ctx);
+    void (*near)(void *ctx); /* NULL: nobody wants to know */
     void *ctx;
-    int64_t at_ns;     /* -1: none */
+    int64_t at_ns; /* -1: none */
+    bool announced;
     uv_idle_t turning; /* keeps the loop from sleeping */
 #ifdef __linux__
     uv_poll_t wake;
@@ -37,6 +39,9 @@ struct release {
 static void on_turn(uv_idle_t *idle)
 {
     struct release *r = idle->data;
+    if (!r->announced && r->near != NULL)
+        r->near(r->ctx);
+    r->announced = true;
     if (clock_mono_ns() < r->at_ns - SPIN_NS)
         return;
     while (clock_mono_ns() < r->at_ns) {
@@ -135,10 +140,16 @@ struct release *release_new(uv_loop_t *loop, enum release_manner manner, void (*
     return r;
 }
 
+void release_announce(struct release *r, void (*near)(void *ctx))
+{
+    r->near = near;
+}
+
 void release_at(struct release *r, int64_t mono_ns)
 {
     release_stop(r);
     r->at_ns = mono_ns;
+    r->announced = false;
     if (mono_ns - clock_mono_ns() <= r->early_ns)
         uv_idle_start(&r->turning, on_turn);
     else

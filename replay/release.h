@@ -19,6 +19,10 @@ enum release_manner { RELEASE_EXACTLY, RELEASE_GENTLY };
 struct release *release_new(uv_loop_t *loop, enum release_manner manner, void (*due)(void *ctx),
                             void *ctx, struct err *e);
 
+/* near is called on the loop once before each exact deadline, some 200 µs if it was set early
+ * enough; it sets none itself. */
+void release_announce(struct release *r, void (*near)(void *ctx));
+
 /* Sets the one deadline, in place of any before; may be called from due. A time that has passed is
  * due at once, from the loop, not from inside this call. */
 void release_at(struct release *r, int64_t mono_ns);

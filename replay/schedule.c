@@ -7,6 +7,7 @@
 
 #include "replay/agenda.h"
 #include "replay/conn.h"
+#include "replay/flight.h"
 #include "replay/lanes.h"
 #include "replay/release.h"
 #include "traces/base/clock.h"
@@ -26,11 +27,7 @@ enum {
     SETTLE_NS = 1000000,
     CLOSES_AT_ONCE_NS =
         1000000000, /* a connection lost sooner after its reply: not an idle timeout */
-    CONNECT_TRIES = 3,
-
-    /* Of each member of a group in turn: no first byte waits for another's long body. */
-    FIRST_PIECE_BYTES = 1024,
-    PIECE_BYTES = 16384
+    CONNECT_TRIES = 3
 };
 
 static const int64_t most_connect_ns = INT64_C(30) * NS_PER_S;
@@ -43,6 +40,7 @@ struct schedule {
     void *ctx;
     uv_timer_t coarse;
     struct release *release;
+    struct volley *volley;  /* NULL: the loop sends all */
     int64_t release_set_ns; /* what release is set to; INT64_MAX: nothing */
     struct conn_env env;
     struct units units;
@@ -189,26 +187,9 @@ static struct ledger_entry entry_of(const struct schedule *d, const struct slot 
 
 /* --- release ---------------------------------------------------------------------------------- */
 
-/* A piece of each in turn; between the writes nothing else is done. */
-static void send_members(struct flight *f)
-{
-    size_t most = f->unit->n > 1 ? FIRST_PIECE_BYTES : SIZE_MAX;
-    for (bool more = true; more; most = PIECE_BYTES) {
-        more = false;
-        for (size_t i = 0; i < f->unit->n; i++) {
-            if (f->slots[i].conn != NULL)
-                more = conn_send(f->slots[i].conn, most) || more;
-        }
-        for (size_t i = 0; i < f->unit->n; i++) {
-            if (f->slots[i].conn != NULL)
-                conn_record_sent(f->slots[i].conn);
-        }
-    }
-}
-
 static void release_unit(struct schedule *d, struct flight *f)
 {
-    send_members(f);
+    flight_send(f, d->volley);
     int64_t now = clock_mono_ns();
     f->due_real_ns = real_due(f->unit);
     f->sent = true;
@@ -231,6 +212,16 @@ static void check_ready(struct schedule *d, struct unit *u)
         release_unit(d, f);
     else if (!u->timed)
         agenda_add(&d->to_release, clock_mono_ns() + SETTLE_NS, (size_t)(u - d->units.v));
+}
+
+static void on_near(void *ctx)
+{
+    struct schedule *d = ctx;
+    if (d->to_release.heap.n == 0)
+        return;
+    const struct unit *u = &d->units.v[d->to_release.heap.v[0].what];
+    if (u->flight != NULL)
+        flight_is_near(u->flight, d->volley, agenda_next(&d->to_release));
 }
 
 static void on_due(void *ctx)
@@ -533,7 +524,8 @@ struct schedule_counts schedule_counts(const struct schedule *d)
 struct schedule_progress schedule_progress(const struct schedule *d)
 {
     int64_t now = clock_mono_ns();
-    struct schedule_progress p = {d->flying.n, d->env.events, later(now - d->run_start_ns, 0), -1};
+    struct schedule_progress p = {d->flying.n, d->env.text_events, later(now - d->run_start_ns, 0),
+                                  -1};
     double share = ((double)d->weight_done / (double)d->weight +
                     (double)d->log->requests / (double)d->plan->requests.n) /
                    2;
@@ -568,6 +560,8 @@ struct schedule *schedule_new(uv_loop_t *loop, const struct plan *p, const struc
         schedule_free(d);
         return NULL;
     }
+    release_announce(d->release, on_near);
+    d->volley = flight_volley(&d->units, o->target->tls != NULL);
     uv_timer_init(loop, &d->coarse);
     d->coarse.data = d;
     d->env = (struct conn_env){.loop = loop,
@@ -578,6 +572,7 @@ struct schedule *schedule_new(uv_loop_t *loop, const struct plan *p, const struc
                                .fields = o->fields,
                                .n_fields = o->n_fields,
                                .recorder = recorder,
+                               .counts_text = o->shows_progress,
                                .sink = {d, on_ready, on_failed, on_done, on_lost},
                                .scratch = mem_alloc(CONN_SCRATCH_BYTES)};
     return d;
@@ -587,6 +582,7 @@ void schedule_free(struct schedule *d)
 {
     if (d == NULL)
         return;
+    volley_free(d->volley);
     agenda_free(&d->to_prepare);
     agenda_free(&d->to_release);
     VEC_FREE(&d->flying);

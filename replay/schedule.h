@@ -30,7 +30,7 @@ struct err *schedule_fault(struct schedule *s);
 
 struct schedule_progress {
     size_t in_flight;
-    uint64_t events;
+    uint64_t text_events; /* counted if driver_options.shows_progress */
     int64_t elapsed_ns,
         left_ns; /* left is a guess from the bytes of the bodies and the due times; -1: none yet */
 };

@@ -19,6 +19,8 @@
 #define LIMIT_TCP_HOLE_BYTES                                                                       \
     (1u << 20)                       /* held beyond an acknowledged hole: the hole is a loss (T6) */
 #define LIMIT_TCP_HOLE_NS 2000000000 /* … or this long in capture time */
+#define LIMIT_TCP_UNREAD_NS 50000000 /* what lies unread for less is nobody's slowness */
+#define LIMIT_TCP_ACK_NS 500000000   /* until which it must be acknowledged (RFC 1122, 4.2.3.2) */
 
 #define LIMIT_FRAGMENT_DATAGRAMS 1024u /* of which some fragments have come and some not */
 #define LIMIT_FRAGMENT_HELD_BYTES (8u << 20)

@@ -5,10 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "traces/base/clock.h"
@@ -20,31 +24,58 @@
 #include "traces/sha256.h"
 #include "traces/sync.h"
 
-enum { COMPRESSED_BYTES = 2 * MEMBER_BLOCKS_BYTES };
+enum { COMPRESSED_BYTES = 2 * MEMBER_BLOCKS_BYTES, READER_MS = 1000, OPEN_MS = 100 };
 
 struct member_file {
     const struct writer_origin *origin;
     char *output; /* as it was named */
     int fd;
-    char *path; /* of the file at hand */
+    bool is_read; /* by somebody who may stop reading: it is no file on a disk */
+    char *path;   /* of the file at hand */
     struct rotation_part rotation;
     struct gz_maker *gz;
     struct sha256 *hash;
     struct buf compressed, head, json;
     uint64_t members, stored, bytes_written; /* of the file at hand */
     int64_t synced_ns;                       /* monotonic */
+    atomic_bool hurry;                       /* set by other threads, too */
 };
+
+/* The writer's thread has all signals blocked: one that asks to end, and that nobody could act on,
+ * is found here. */
+static bool is_told_to_end(const struct member_file *f)
+{
+    sigset_t told;
+    return atomic_load(&f->hurry) || (sigpending(&told) == 0 && (sigismember(&told, SIGINT) == 1 ||
+                                                                 sigismember(&told, SIGTERM) == 1 ||
+                                                                 sigismember(&told, SIGHUP) == 1));
+}
+
+/* Until the other end of a pipe takes something: so long as nobody wants to end, for ever. */
+static int await_reader(const struct member_file *f, struct err *e)
+{
+    struct pollfd reader = {.fd = f->fd, .events = POLLOUT};
+    while (poll(&reader, 1, READER_MS) == 0) {
+        if (is_told_to_end(f))
+            return err_set(e, TA_ESYS,
+                           "cannot write the trace to %s: after %" PRIu64
+                           " bytes its reader took no more, and tokaudit was told to end; what it "
+                           "took can be read",
+                           f->path, f->bytes_written);
+    }
+    return TA_OK;
+}
 
 static int write_all(struct member_file *f, const uint8_t *p, size_t n, struct err *e)
 {
     while (n > 0) {
-        ssize_t k = write(f->fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) { /* somebody else's stdout */
-            (void)poll(&(struct pollfd){.fd = f->fd, .events = POLLOUT}, 1, -1);
-            continue;
-        }
+        /* What a pipe that is ready takes at once. */
+        size_t part = f->is_read && n > PIPE_BUF ? PIPE_BUF : n;
+        if (f->is_read && await_reader(f, e) != TA_OK)
+            return TA_ESYS;
+        ssize_t k = write(f->fd, p, part);
+        if (k < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+            continue; /* somebody else's stdout may be of either kind */
         if (k <= 0) {
             if (k == 0)
                 errno = ENOSPC;
@@ -119,6 +150,25 @@ static int add_closing_block(struct member_file *f, struct member *m, const char
 /* --- files -----------------------------------------------------------------------------------
  */
 
+/* A FIFO is opened once somebody reads it; until then one may want to end. */
+static int open_path(const struct member_file *f)
+{
+    enum { FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY };
+    struct stat st;
+    if (stat(f->path, &st) != 0 || !S_ISFIFO(st.st_mode))
+        return open(f->path, FLAGS, 0600);
+    for (;;) {
+        int fd = open(f->path, FLAGS | O_NONBLOCK, 0600);
+        if (fd >= 0 || errno != ENXIO)
+            return fd;
+        if (is_told_to_end(f)) {
+            errno = EINTR;
+            return -1;
+        }
+        (void)poll(NULL, 0, OPEN_MS);
+    }
+}
+
 static int open_file(struct member_file *f, struct err *e)
 {
     bool to_stdout = strcmp(f->output, "-") == 0, rotates = writer_rotates(f->origin);
@@ -126,8 +176,9 @@ static int open_file(struct member_file *f, struct err *e)
     f->path = to_stdout ? mem_strdup("the standard output")
               : rotates ? rotation_path(f->output, f->rotation.seq)
                         : mem_strdup(f->output);
-    f->fd = to_stdout ? STDOUT_FILENO
-                      : open(f->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+    f->fd = to_stdout ? STDOUT_FILENO : open_path(f);
+    struct stat st;
+    f->is_read = f->fd >= 0 && fstat(f->fd, &st) == 0 && !S_ISREG(st.st_mode);
     return f->fd >= 0 ? TA_OK : err_sys(e, TA_ESYS, "cannot create the trace %s", f->path);
 }
 
@@ -236,6 +287,11 @@ int member_file_open(struct member_file **out, const char *output,
     else
         member_file_close(f, NULL);
     return rc;
+}
+
+void member_file_hurry(struct member_file *f)
+{
+    atomic_store(&f->hurry, true);
 }
 
 uint64_t member_file_part(const struct member_file *f)

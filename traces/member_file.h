@@ -48,6 +48,8 @@ int member_file_open(struct member_file **out, const char *output,
 int member_file_write(struct member_file *f, struct member *m, struct member_pace pace,
                       struct err *e) TA_NODISCARD;
 
+void member_file_hurry(struct member_file *f); /* from any thread; see writer_hurry */
+
 uint64_t member_file_part(const struct member_file *f);  /* of the rotation, from 1 */
 uint64_t member_file_bytes(const struct member_file *f); /* of it on the disk */
 const char *member_file_path(const struct member_file *f);

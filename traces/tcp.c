@@ -8,6 +8,7 @@
 #include "traces/base/mem.h"
 #include "traces/limits.h"
 #include "traces/tcp_key.h"
+#include "traces/tcp_receiver.h"
 #include "traces/tcp_stream.h"
 
 #define HASH_FUNCTION(key, n, hash) ((hash) = tcp_key_hash(key))
@@ -30,8 +31,10 @@ struct connection {
     struct connection *prev, *next; /* among the open or the closed, longest idle first */
     struct tcp_conn conn;
     struct tcp_counts counts;
-    struct tcp_stream side[2]; /* sent by CLIENT, SERVER */
-    bool zero_window[2];       /* what it last said of its own window */
+    struct tcp_stream side[2];    /* sent by CLIENT, SERVER */
+    bool zero_window[2];          /* what it last said of its own window */
+    struct tcp_receiver receiver; /* the client */
+    bool left;                    /* a side has ended */
     bool closed; /* both directions have ended: kept for a while, to know stragglers by */
     void *user;
 };
@@ -164,6 +167,7 @@ static struct connection *open_connection(struct tcp *t, const struct segment *s
         .t_syn = -1,
         .t_synack = -1,
         .t_established = -1,
+        .t_left = -1,
         .midstream = !(s->flags & TCP_SYN),
     };
     c->key = *key;
@@ -224,6 +228,7 @@ static void handshake(struct connection *c, const struct segment *s, int from, i
 {
     struct tcp_conn *conn = &c->conn;
     if (s->flags & TCP_SYN) {
+        tcp_receiver_syn(&c->receiver, s, from == CLIENT);
         tcp_stream_sync(&c->side[from], s->seq + 1);
         if (s->flags & TCP_ACK)
             tcp_stream_sync(&c->side[!from], s->ack);
@@ -237,15 +242,43 @@ static void handshake(struct connection *c, const struct segment *s, int from, i
     }
 }
 
+/* Which side ended first? Of a reset only if it is the connection's. */
+static void watch_end(struct connection *c, int from, int64_t t_ns)
+{
+    if (!c->left && from == CLIENT)
+        c->conn.t_left = t_ns;
+    c->left = true;
+}
+
 static void watch_window(struct tcp *t, struct connection *c, const struct segment *s, int from)
 {
     if (s->flags & (TCP_RST | TCP_SYN))
         return;
     if (s->window == 0 && !c->zero_window[from]) {
-        c->conn.zero_windows++;
+        c->conn.zero_windows[from]++;
         t->totals.zero_windows++;
     }
     c->zero_window[from] = s->window == 0;
+}
+
+/* Before what it acknowledges is known to the streams. */
+static void watch_receiver(struct connection *c, const struct segment *s, int from,
+                           struct tcp_now now)
+{
+    const struct tcp_stream *sent = &c->side[SERVER], *own = &c->side[CLIENT];
+    if (s->flags & (TCP_SYN | TCP_RST) || !sent->synced)
+        return;
+    if (from == SERVER) {
+        c->receiver.server_spoke = true;
+        int64_t off = tcp_stream_offset(sent, s->seq);
+        if (s->wire_n > 0 && off >= 0)
+            tcp_receiver_data(&c->receiver, (uint64_t)off, s->wire_n, now);
+    } else if (s->flags & TCP_ACK) {
+        int64_t acked = tcp_stream_offset(sent, s->ack);
+        bool at_end = own->synced && tcp_stream_offset(own, s->seq) == (int64_t)own->next;
+        if (acked >= 0)
+            tcp_receiver_ack(&c->receiver, &c->conn, s, (uint64_t)acked, at_end, now);
+    }
 }
 
 static int take_data(struct connection *c, const struct segment *s, int from, struct tcp_now now)
@@ -258,6 +291,8 @@ static int take_data(struct connection *c, const struct segment *s, int from, st
     int64_t off = tcp_stream_offset(stream, seq);
     struct slice data = {(const char *)s->data, s->n};
     int rc = tcp_stream_data(stream, off, data, s->wire_n, now);
+    if (s->flags & TCP_FIN)
+        watch_end(c, from, now.t_ns);
     if (rc == TA_OK && s->flags & TCP_FIN)
         rc = tcp_stream_fin(stream, off + (int64_t)s->wire_n, now);
     return rc;
@@ -274,6 +309,7 @@ static void take_reset(struct tcp *t, struct connection *c, const struct segment
         anomaly_note(t->bad, "tcp.stray-reset", mark_now(t), 0);
         return;
     }
+    watch_end(c, from, t->now.t_ns);
     finish(t, c, END_RST);
 }
 
@@ -295,6 +331,7 @@ int tcp_segment(struct tcp *t, const struct segment *s, int64_t t_ns, uint64_t p
     int from = side_of(c, s);
     handshake(c, s, from, t_ns);
     watch_window(t, c, s, from);
+    watch_receiver(c, s, from, t->now);
     if (s->flags & TCP_ACK)
         tcp_stream_ack(&c->side[!from], s->ack, t->now);
     if (s->flags & TCP_RST) {

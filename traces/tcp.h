@@ -14,13 +14,24 @@
 #include "traces/base/span.h"
 #include "traces/link.h"
 
+/* That the client let the server's bytes wait: the latest time it is known of. */
+struct tcp_wait {
+    uint64_t n;          /* so many times so far; 0: never, and the rest says nothing */
+    int64_t from_ns, ns; /* since when, and how long */
+    uint64_t bytes, pkt; /* that waited, and the frame that shows it */
+};
+
 struct tcp_conn {
     uint64_t id; /* 1.. in the order of their first packet */
     struct endpoint client, server;
     uint64_t first_pkt;
-    int64_t t_syn, t_synack, t_established;                  /* -1: not seen */
-    bool midstream;                                          /* no SYN seen */
-    uint64_t retransmissions, zero_windows, gaps, gap_bytes; /* both directions */
+    int64_t t_syn, t_synack, t_established; /* -1: not seen */
+    int64_t t_left; /* the client's FIN or RST, if it came before any of the server's; -1 */
+    bool midstream; /* no SYN seen */
+    uint64_t retransmissions, gaps, gap_bytes; /* both directions */
+    uint64_t zero_windows[2]; /* times that the window closed: the client's, the server's */
+    struct tcp_wait unread;   /* lay in the client's receive buffer, by its windows */
+    struct tcp_wait late_ack; /* not acknowledged in time, the handshake's round trip taken off */
 };
 
 struct tcp_sink {

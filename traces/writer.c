@@ -192,15 +192,28 @@ static uint64_t expected_bytes(const struct writer *w)
     return (there ? w->done.out : 0) + (uint64_t)((double)waiting * ratio);
 }
 
+/* Under the lock. A signal must not be lost on a thread that can't act on it now: it stays pending,
+ * and whoever keeps the queue from moving finds it there (member_file.c). */
+static void await_room(struct writer *w)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES)
+        pthread_cond_wait(&w->room, &w->lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 /* Hands the pending member to the thread; waits while the queue is full. */
 static void hand_on(struct writer *w, unsigned place)
 {
     struct member *m = w->pending;
     m->place = place;
     pthread_mutex_lock(&w->lock);
-    w->file.waits += w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES;
-    while (w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES)
-        pthread_cond_wait(&w->room, &w->lock);
+    if (w->queued_bytes > LIMIT_WRITER_QUEUE_BYTES - LIMIT_MEMBER_BYTES) {
+        w->file.waits++;
+        await_room(w);
+    }
     m->totals = w->file;
     w->queued_bytes += m->blocks.n;
     w->handed_bytes += m->blocks.n;
@@ -367,6 +380,11 @@ int writer_sync(struct writer *w, struct err *e)
     if (w->to_stdout || sync_folder_of(w->output) == 0)
         return TA_OK;
     return err_sys(e, TA_ESYS, "cannot sync the folder of %s to its disk", w->output);
+}
+
+void writer_hurry(struct writer *w)
+{
+    member_file_hurry(w->to);
 }
 
 uint64_t writer_packets(const struct writer *w)

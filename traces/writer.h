@@ -75,6 +75,12 @@ int writer_rotate(struct writer *w, int64_t t_ns, struct writer_counts c, struct
 
 uint64_t writer_parts(const struct writer *w); /* files begun */
 
+/* Told to end, one has no time for a reader of the output, the other end of a pipe, that has
+ * stopped reading: if it takes nothing for a second, that is an error from now on. (Likewise while
+ * SIGINT, SIGTERM or SIGHUP is pending, blocked in all threads: the caller's thread blocks them
+ * itself while it waits for room.) */
+void writer_hurry(struct writer *w);
+
 /* Packets and bytes accepted so far, in all files. */
 uint64_t writer_packets(const struct writer *w);
 uint64_t writer_bytes(const struct writer *w); /* of packet data, uncompressed */

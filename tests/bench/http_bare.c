@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 256, SOCKETS_MOST = 4096, READ_BYTES = 64 << 10, PAUSE_NS = 300000000 };
+enum { EVENTS = 256, SOCKETS_MOST = 4096, READ_BYTES = 64 << 10, PAUSE_NS = 50000000 };
 
 static const char request[] = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                               "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";

@@ -14,12 +14,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import wire
 
 RATE, RATE_S = 1000, 20
-PAIRS, CROWD, CROWDS = 100, 256, 10
+PAIRS, CROWD, CROWDS = 400, 256, 10
+BARE_APART_NS = 2 * 10**7  # between rounds of http_bare release, which pauses for longer
 STREAMS, STREAM_TPS, STREAM_TOKENS = 256, 45, 450
 FLOOD_STREAMS, FLOOD_TPS, FLOOD_TOKENS = 16, 5000, 10000
 IDEAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../replay/profiles/ideal.json")
@@ -34,6 +36,33 @@ def quantile(values, q):
 def us(values):
     """p50, p99 and the largest, in microseconds from nanoseconds."""
     return " | ".join(f"{quantile(values, q) / 1000:.1f}" for q in (0.5, 0.99, 1))
+
+
+class Turns:
+    """How often a process's loop got a processor, and how long it waited for one in all: the kernel's own count, of its
+    first thread, as it was last seen."""
+
+    def __init__(self, pid):
+        self.pid, self.waited_s, self.n, self.over = pid, 0, 0, threading.Event()
+        self.watcher = threading.Thread(target=self.watch)
+        self.watcher.start()
+
+    def watch(self):
+        while not self.over.wait(0.1):
+            try:
+                with open(f"/proc/{self.pid}/schedstat") as file:
+                    _, waited_ns, n = map(int, file.read().split())
+            except (OSError, ValueError):  # gone, or a kernel that does not count
+                return
+            if n > 0:
+                self.waited_s, self.n = waited_ns / 1e9, n
+
+    def end(self):
+        self.over.set()
+        self.watcher.join()
+
+    def said(self):
+        return f"{self.waited_s:.2f} s in {self.n} turns" if self.n > 0 else "not counted here"
 
 
 class Bench:
@@ -54,7 +83,12 @@ class Bench:
             judge = subprocess.Popen(recorder, stderr=said)
         time.sleep(0.5)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(command, capture_output=True, text=True)
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        turns = Turns(run.pid)
+        said = run.communicate()
+        turns.end()
+        done = subprocess.CompletedProcess(command, run.returncode, *said)
+        done.turns = turns
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         done.cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         time.sleep(0.5)
@@ -73,7 +107,7 @@ class Bench:
         judged, done = self.judged(port, [self.tokaudit, "replay", name, "-t", f"http://127.0.0.1:{port}", "-o", trace])
         if done.returncode != 0:
             sys.exit(f"replay: status {done.returncode}: {done.stderr}")
-        return judged, wire.ledger(trace), trace, done.cpu_s
+        return judged, wire.ledger(trace), trace, done
 
 
 class BareServer:
@@ -139,12 +173,13 @@ def replayed_spreads(b, port, n, groups, apart_ns):
     plan = [request(g * n + k, 10**9 + g * apart_ns, group=g, member=k) for g in range(groups) for k in range(n)]
     judged, ledger, _, _ = b.replay(plan, port)
     on_wire = {(p, nth): t for t, p, nth in wire.requests(judged, port)}
-    by_group = {}
+    by_group, written = {}, {}
     for e in ledger:
         place = e["local_port"], e["nth"]
+        written.setdefault(e["group"], []).append(int(e["sent_ns"]))
         if place in on_wire:
             by_group.setdefault(e["group"], []).append(on_wire[place])
-    return spreads(by_group.values())
+    return spreads(by_group.values()), spreads(written.values())
 
 
 def bare_spreads(b, port, n, rounds):
@@ -153,7 +188,7 @@ def bare_spreads(b, port, n, rounds):
         sys.exit(f"release: {done.stderr}")
     groups, last = [], None
     for t, _, _ in wire.requests(judged, port):
-        if last is None or t - last > 10**8:
+        if last is None or t - last > BARE_APART_NS:
             groups.append([])
         groups[-1].append(t)
         last = t
@@ -164,10 +199,11 @@ def bench_barrier(b):
     print("\n### Spread of a barrier: last first packet minus first\n")
     print("| | barriers | p50 µs | p99 µs | max µs |\n|---|--:|--:|--:|--:|")
     with BareServer(b.bare) as server:
-        for n, groups, apart_ns in (2, PAIRS, 10**8), (CROWD, CROWDS, 5 * 10**8):
-            ours = replayed_spreads(b, server.port, n, groups, apart_ns)
+        for n, groups, apart_ns in (2, PAIRS, 5 * 10**7), (CROWD, CROWDS, 5 * 10**8):
+            ours, written = replayed_spreads(b, server.port, n, groups, apart_ns)
             bare = bare_spreads(b, server.port, n, groups)
             print(f"| tokaudit replay, {n} | {len(ours)} | {us(ours)} |")
+            print(f"| its write calls, as the ledger has them | {len(written)} | {us(written)} |")
             print(f"| a bare loop of {n} writes | {len(bare)} | {us(bare)} |")
             print(f"| ratio of the medians, {n} | | {quantile(ours, 0.5) / quantile(bare, 0.5):.2f} | | |")
 
@@ -251,7 +287,10 @@ class Run:
 
     def __init__(self, b, streams, tps, tokens):
         server, port = start_server(b, tps)
-        judged, self.ledger, self.trace, self.replay_s = b.replay(stream_plan(streams, tps, tokens), port)
+        turns = Turns(server.pid)
+        judged, self.ledger, self.trace, self.replay = b.replay(stream_plan(streams, tps, tokens), port)
+        turns.end()
+        self.serve_turns = turns
         server.send_signal(signal.SIGINT)
         _, _, usage = os.wait4(server.pid, 0)
         self.serve_s = usage.ru_utime + usage.ru_stime
@@ -264,7 +303,8 @@ class Run:
         complete = sum(e["outcome"] == "complete" for e in self.ledger)
         return (f"{complete} of {len(self.ledger)} replies complete; {events} events in {span_s:.2f} s "
                 f"({events / span_s:.0f}/s) cost the server {self.serve_s:.2f} s of CPU: "
-                f"{events / self.serve_s:.0f} events/s a core; replay {self.replay_s:.2f} s.")
+                f"{events / self.serve_s:.0f} events/s a core; replay {self.replay.cpu_s:.2f} s. "
+                f"Waited for a processor: replay's loop {self.replay.turns.said()}, serve's {self.serve_turns.said()}.")
 
 
 def bench_stream(b):

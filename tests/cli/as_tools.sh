@@ -19,6 +19,15 @@ grep -q '^  genai-perf .* ? ' "$tmp/all.txt" || fail "genai-perf has a count of 
 "$tokaudit" analyze "$trace" --slo ttft=500ms,tpot=60ms >"$tmp/slo"
 grep -q 'run_single goodput 0.13 req/s: 25 % of 8 requests are good' "$tmp/slo" || fail "$(cat "$tmp/slo")"
 
+for tool in vllm:request_goodput sglang:slo_attainment aiperf:good_request_fraction guidellm:slo_attainment \
+    inference-perf:goodput_metrics.goodput_percentage genai-perf:request_goodput.avg; do
+    "$tokaudit" analyze "$trace" --as ${tool%%:*} --slo ttft=500ms,tpot=60ms >"$tmp/slo"
+    grep -q "^  ${tool##*:} " "$tmp/slo" || fail "$tool: no goodput: $(cat "$tmp/slo")"
+    ! grep -q good "$tmp/${tool%%:*}.txt" || fail "${tool%%:*}: a goodput that nobody asked for"
+done
+grep -q 'good_request_fraction  *0.25 ' "$tmp/slo" || "$tokaudit" analyze "$trace" --as aiperf --slo ttft=500ms,tpot=60ms |
+    grep -q 'good_request_fraction  *0.25 ' || fail "aiperf: not the fraction of --slo"
+
 for method in linear nearest loadgen weighted; do
     "$tokaudit" analyze "$trace" --percentile-method $method --format json >"$tmp/$method.json"
     python3 tests/support/schema_check.py analyze/schema/analysis.schema.json "$tmp/$method.json"

@@ -19,7 +19,7 @@ echo '{"requests":9,"gen_tps_p50":13754,"ttft_p50_ms":1053.1}' >"$tmp/harness.js
 status 1 "$tokaudit" analyze "$example" --claims "$tmp/harness.json"
 prints 'differs  gen_tps_p50=13754'
 prints 'P43'
-prints 'confirmed  ttft_p50=1053.1ms'
+prints 'confirmed  *ttft_p50  *1053.1 ms  *1.05 s'
 
 # A tool's file about this trace: one figure is what its own definition gives, the rate is none.
 cat >"$tmp/vllm.json" <<'END'
@@ -27,7 +27,7 @@ cat >"$tmp/vllm.json" <<'END'
  "output_throughput":60.44,"mean_tpot_ms":0.0703,"request_goodput":null}
 END
 status 1 "$tokaudit" analyze "$example" --claims "$tmp/vllm.json"
-prints 'confirmed.*output_throughput'
+prints 'confirmed  *vllm: output_throughput  *60.44 tok'
 prints 'differs.*mean_tpot_ms'
 prints 'P43'
 
@@ -55,6 +55,32 @@ grep -q '"verdict": *"impossible"' "$tmp/bad.out" || fail "no verdict in the JSO
 if command -v python3 >/dev/null; then
     python3 tests/support/schema_check.py analyze/schema/analysis.schema.json "$tmp/bad.out" || fail "the schema"
 fi
+
+# Files as they come: gzip'd, cut, as CSV, as YAML.
+gzip -c "$tmp/good.json" >"$tmp/good.json.gz"
+status 0 "$tokaudit" analyze --claims "$tmp/good.json.gz"
+prints 'nothing in the file speaks against them'
+status 0 "$tokaudit" analyze --claims - <"$tmp/good.json.gz"
+head -c 100 "$tmp/good.json.gz" >"$tmp/cut.json.gz"
+status 3 "$tokaudit" analyze --claims "$tmp/cut.json.gz"
+says 'cut.json.gz'
+status 0 "$tokaudit" analyze -v --claims tests/peers/guidellm-0.8.1/benchmarks.csv
+says 'read as GuideLLM; 91 figures'
+sed '4s/,"\[0.5528452396392822/,"[0.7/' tests/peers/guidellm-0.8.1/benchmarks.csv >"$tmp/bad.csv"
+status 1 "$tokaudit" analyze --claims "$tmp/bad.csv"
+prints 'request_latency'
+status 0 "$tokaudit" analyze -v --claims tests/peers/aiperf-0.13.0/profile_export_aiperf.csv
+says 'read as AIPerf; '
+printf '%s\n' 'Metric,avg,min,max,p99,p95,p90,p75,p50,p25' \
+    'Time To First Token (ms),20.00,10.00,30.00,29.00,28.00,27.00,25.00,20.00,15.00' \
+    'Request Latency (ms),15.00,12.00,18.00,17.90,17.80,17.00,16.00,15.00,13.00' '' 'Metric,Value' \
+    'Request Throughput (per sec),2.00' >"$tmp/genai.csv"
+status 1 "$tokaudit" analyze -v --claims "$tmp/genai.csv"
+says 'read as GenAI-Perf; '
+prints 'impossible.*time_to_first_token.avg = 20.00'
+printf 'benchmarks:\n- config:\n    backend:\n' >"$tmp/benchmarks.yaml"
+status 3 "$tokaudit" analyze --claims "$tmp/benchmarks.yaml"
+says 'kind=json'
 
 # What cannot be read ends it, and is named.
 status 3 "$tokaudit" analyze "$example" --claims "$tmp/nothing"

@@ -9,3 +9,7 @@ for trace in traces/examples/*.pcapng.gz; do
     python3 tests/oracle/recompute.py "$1" "$trace"
     python3 tests/oracle/peers.py "$1" "$trace"
 done
+# Of the stacks that others wrote, those that the oracle reads: chunked, not compressed, every request answered.
+for name in collect collect-layers block block-yield block-asyncio pairs pairs-asyncio thread nginx nginx-http11 nginx-unbuffered; do
+    python3 tests/oracle/recompute.py "$1" "traces/examples/stacks/$name.pcapng.gz"
+done

@@ -44,6 +44,20 @@ grep -q '^tgi 42 None$' "$tmp/counts" && fail "tgi names no model: $(cat "$tmp/c
 # In the text: side by side, and never instead of what was stated.
 status 0 "$tokaudit" analyze "$trace" --tokenizer "$tmp/bytes.tiktoken" --tokenizer-pattern '[\S\s]'
 prints 'tokens of 10 requests: stated 100, output events 100, recounted 420 (+320.0 % of stated)'
+status 0 "$tokaudit" analyze "$trace" --tokenizer "$tmp/bytes.tiktoken" --tokenizer-pattern '[\S\s]' --report "$tmp/report"
+grep -q '<th class="n">recounted</th>' "$tmp/report/report.html" || fail "the page has no recount"
+grep -q '<td class="n r">420</td><td class="n x">×4.2</td>' "$tmp/report/report.html" || fail "the page's recount is another"
+
+# Claims that rest on such counts: of the text as a whole, and of each piece by itself.
+status 1 "$tokaudit" analyze "$trace" --tokenizer "$tmp/bytes.tiktoken" --tokenizer-pattern '[\S\s]' --claim output_tokens@1=42
+prints 'P04 Whole-text re-tokenization is not invertible: T(text) = 42 tokens (its sign is on the wire)'
+status 1 "$tokaudit" analyze "$trace" --claim output_tokens@1=42
+grep -q 'P04' "$tmp/out" && fail "counted without a tokenizer: $(cat "$tmp/out")"
+real=traces/examples/llama.cpp-smollm2-135m.pcapng.gz # request 3: 109 tokens of that kind, 116 if its pieces are cut apart
+status 1 "$tokaudit" analyze "$real" --tokenizer "$golden/byte_level.json" --claim output_tokens@3=116
+prints 'P02 Sum of per-event re-tokenization: sum(T(piece)) = 116 tokens (its sign is on the wire)'
+status 1 "$tokaudit" analyze "$real" --tokenizer "$golden/byte_level.json" --claim output_tokens@3=121
+grep -q 'P02' "$tmp/out" && fail "pieces that are no 121: $(cat "$tmp/out")"
 
 # A tokenizer of another kind does not stop the analysis; a file that is none does.
 echo '{"model": {"type": "Unigram", "vocab": []}}' >"$tmp/unigram.json"

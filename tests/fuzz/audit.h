@@ -39,7 +39,7 @@ static inline void audit_check_text(struct audit *a)
 {
     struct buf out;
     struct peer_reports as = {0};
-    peers_report(a, NULL, &as);
+    peers_report(a, &audit_defaults, NULL, &as);
     a->as = &as;
     buf_init(&out, 64u << 20);
     report_text_write(a, (struct report_text_options){.requests = true}, &out);

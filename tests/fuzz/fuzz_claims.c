@@ -4,6 +4,7 @@
  * how the text is cut. */
 #include <math.h>
 
+#include "analyze/claims_compare.h"
 #include "analyze/claims_file.h"
 #include "analyze/claims_json.h"
 #include "analyze/contradictions.h"
@@ -98,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         claim_files_bind(&fs, &a, &audit_defaults);
         claims_judge(&a, &audit_defaults);
         contradictions_find(&fs, &a);
+        claims_compare(&fs, &a);
         claim_files_fold(&fs, &a);
         check_claims(&a);
         audit_check_text(&a);

@@ -224,7 +224,7 @@ static void on_close(void *ctx, const struct tcp_conn *conn, void *user)
     jsonw_u64(&w, "first_frame", conn->first_pkt);
     jsonw_bool(&w, "midstream", conn->midstream);
     jsonw_u64(&w, "retransmissions", conn->retransmissions);
-    jsonw_u64(&w, "zero_windows", conn->zero_windows);
+    jsonw_u64(&w, "zero_windows", conn->zero_windows[0] + conn->zero_windows[1]);
     for (int i = 0; i < 2; i++) {
         struct way *way = &both->way[i];
         jsonw_object(&w, keys[i]);

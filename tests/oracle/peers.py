@@ -61,13 +61,13 @@ def steps(v, weights=None):
 
 
 class Request:
-    """Times in s: t0, events with choices, events with text, the end; tokens as stated."""
+    """Times in s: t0, events with text, the end; tokens as stated."""
 
     def __init__(self, ways, ask, answer):
         request, response = ways[False], ways[True]
         self.t0 = request.ready[ask[0]][0]
         self.z = response.ready[answer[5] - 1][0]
-        self.choices, self.text, self.lines, self.n, self.p = [], [], 0, None, None
+        self.text, self.lines, self.n, self.p = [], 0, None, None
         self.first = None
         for data, at in recompute.events(response, answer[4]):
             t = response.ready[at][0]
@@ -77,7 +77,6 @@ class Request:
             self.lines += 1
             chunk = json.loads(data)
             if chunk.get("choices"):
-                self.choices.append(t)
                 if any(c.get("delta", {}).get("content") for c in chunk["choices"]):
                     self.text.append(t)
             if chunk.get("usage"):
@@ -100,27 +99,24 @@ def fullest(times, first):
     return max(counts.values())
 
 
-def in_flight(spans):
-    changes = sorted([(a, 1) for a, _ in spans] + [(b, -1) for _, b in spans])
-    now = most = 0
-    for _, by in changes:
-        now += by
-        most = max(most, now)
-    return most
+def in_seconds(v, first):
+    """Most requests that any whole second from the first saw something of."""
+    touched = [k for r in v for k in range((r.t0 - first) // 10**9, (r.z - first) // 10**9 + 1)]
+    return max(touched.count(k) for k in set(touched))
 
 
 def vllm(v):
     t = seconds(max(r.z for r in v) - min(r.t0 for r in v))
     first = min(r.t0 for r in v)
-    e2e = [seconds(r.choices[-1] - r.t0) for r in v]
-    ttft = [seconds(r.choices[0] - r.t0) for r in v]
+    e2e = [seconds(r.text[-1] - r.t0) for r in v]
+    ttft = [seconds(r.text[0] - r.t0) for r in v]
     n, p = sum(r.n for r in v), sum(r.p for r in v)
-    rows = {"ttft": ttft, "e2el": e2e, "itl": [g for r in v for g in gaps(r.choices)],
+    rows = {"ttft": ttft, "e2el": e2e, "itl": [g for r in v for g in gaps(r.text)],
             "tpot": [(e - f) / (r.n - 1) for e, f, r in zip(e2e, ttft, v) if r.n > 1]}
     found = {"duration": t, "completed": len(v), "failed": 0, "total_input_tokens": p, "total_output_tokens": n,
              "request_throughput": len(v) / t, "output_throughput": n / t, "total_token_throughput": (p + n) / t,
-             "max_output_tokens_per_s": fullest([c for r in v for c in r.choices], first),
-             "max_concurrent_requests": in_flight([(r.t0, r.z) for r in v])}
+             "max_output_tokens_per_s": fullest([c for r in v for c in r.text], first),
+             "max_concurrent_requests": in_seconds(v, first)}
     for name, values in rows.items():
         found.update({"%s_%s_ms" % (s, name): 1e3 * x for s, x in stats(values).items() if s in
                       ("mean", "median", "std", "p99")})
@@ -131,7 +127,6 @@ def sglang(v):
     t = seconds(max(r.z for r in v) - min(r.t0 for r in v))
     first = min(r.t0 for r in v)
     e2e, n, p = [seconds(r.z - r.t0) for r in v], sum(r.n for r in v), sum(r.p for r in v)
-    touched = [k for r in v for k in range((r.t0 - first) // 10**9, (r.z - first) // 10**9 + 1)]
     rows = {"ttft": [seconds(r.text[0] - r.t0) for r in v], "e2e_latency": e2e,
             "itl": [g for r in v for g in gaps(r.text)],
             "tpot": [seconds(r.z - r.text[0]) / (r.n - 1) for r in v if r.n > 1]}
@@ -139,7 +134,7 @@ def sglang(v):
              "request_throughput": len(v) / t, "input_throughput": p / t, "output_throughput": n / t,
              "total_throughput": (p + n) / t, "concurrency": sum(e2e) / t,
              "max_output_tokens_per_s": fullest([c for r in v for c in r.text], first),
-             "max_concurrent_requests": max(touched.count(k) for k in set(touched))}
+             "max_concurrent_requests": in_seconds(v, first)}
     for name, values in rows.items():
         found.update({"%s_%s_ms" % (s, name): 1e3 * x for s, x in stats(values).items() if s not in ("min", "max")})
     return found
@@ -179,15 +174,14 @@ def genai_perf(v):
 def guidellm(v):
     t = seconds(max(r.z for r in v) - min(r.t0 for r in v))
     e2e = [seconds(r.z - r.t0) for r in v]
-    tokens = seconds(max(r.text[-1] for r in v) - min(r.text[0] for r in v))
     itl = [seconds(r.text[-1] - r.text[0]) / (r.n - 1) for r in v]
     rows = {"request_latency": (1, e2e, None), "time_to_first_token_ms": (1e3, [seconds(r.text[0] - r.t0) for r in v], None),
             "time_to_first_output_token_ms": (1e3, [seconds(r.text[0] - r.t0) for r in v], None),
-            "time_per_output_token_ms": (1e3, [seconds(r.text[-1] - r.t0) / r.n for r in v], None),
+            "time_per_output_token_ms": (1e3, [seconds(r.text[-1] - r.t0) / r.n for r in v], [r.n for r in v]),
             "inter_token_latency_ms": (1e3, itl, [r.n - 1 for r in v]),
             "prompt_token_count": (1, [r.p for r in v], None), "output_token_count": (1, [r.n for r in v], None)}
     found = {"duration": t, "requests_per_second.mean": len(v) / t, "request_concurrency.mean": sum(e2e) / t,
-             "output_tokens_per_second.mean": sum(r.n for r in v) / tokens}
+             "output_tokens_per_second.mean": sum(r.n for r in v) / t}
     names = {"std": "std_dev", "p90": "percentiles.p90", "p95": "percentiles.p95", "p99": "percentiles.p99"}
     for name, (scale, values, weights) in rows.items():
         found.update({"%s.%s" % (name, names.get(s, s)): scale * x for s, x in steps(values, weights).items()})
@@ -210,7 +204,7 @@ def llama_benchy(v):
             peaks.append(max(sum(n for t, n in events if end - 10**9 <= t <= end) for end, _ in events))
     ttfr = [seconds(r.first - r.t0) for r in v]
     rows = {"pp_throughput": (1, pp), "pp_req_throughput": (1, [r.p / x for r, x in zip(v, ttfr)]), "tg_throughput": (1, tg),
-            "tg_req_throughput": (1, [(r.n - 1) / seconds(r.z - r.text[0]) for r in v if r.z > r.text[0]]),
+            "tg_req_throughput": (1, [(r.n - 1) / seconds(r.text[-1] - r.text[0]) for r in v if r.text[-1] > r.text[0]]),
             "peak_throughput": (1, peaks), "ttfr": (1e3, ttfr), "est_ppt": (1e3, ttfr),
             "e2e_ttft": (1e3, [seconds(r.text[0] - r.t0) for r in v])}
     return {"%s.%s" % (name, s): scale * x for name, (scale, values) in rows.items()

@@ -4,6 +4,7 @@
 #define TESTS_SUPPORT_DIALECT_TRACE_H
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,7 +119,8 @@ static inline void dialect_exchange(struct dialect_trace *m, const struct dialec
                                     .model = "m",
                                     .created_s = DIALECT_T0 / NS_PER_S,
                                     .usage = {DIALECT_PROMPT, DIALECT_PIECES, 8, 2},
-                                    .timings = {DIALECT_PROMPT, 100, DIALECT_PIECES, 200, 50},
+                                    .timings = {DIALECT_PROMPT, 100, DIALECT_PIECES, 200, 50, NAN,
+                                                NAN},
                                     .finish = "length"};
     struct dialect_writing w;
     int64_t t0 = DIALECT_T0 + (int64_t)i * DIALECT_APART_S * NS_PER_S;

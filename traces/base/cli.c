@@ -89,6 +89,8 @@ static int store(const struct cli_option *o, void *config, const char *text, str
             return TA_OK;
         return err_set(e, TA_EUSAGE, "--%s: expected a duration such as 500ms or 10s, found '%s'",
                        o->name, text);
+    case CLI_HEADING:
+        return TA_OK;
     case CLI_CHOICE:
         if (!in_choices(o->choices, text))
             return err_set(e, TA_EUSAGE, "--%s: expected one of %s, found '%s'", o->name,
@@ -100,19 +102,24 @@ static int store(const struct cli_option *o, void *config, const char *text, str
 }
 
 struct getopt_tables {
-    struct option longs[64];
-    char letters[140];
+    struct option *longs;
+    char *letters;
 };
 
 static void fill_tables(const struct cli_command *c, struct getopt_tables *t)
 {
-    size_t n = 0, at = 0;
+    size_t options = 0, n = 0, at = 0;
+    while (c->options[options].name != NULL)
+        options++;
+    t->longs = mem_array(options + 2, sizeof *t->longs); /* and help, and the end */
+    t->letters = mem_array(2 * options + 3, 1);
     t->letters[at++] = ':';
-    for (const struct cli_option *o = c->options;
-         o->name != NULL && n + 2 < sizeof t->longs / sizeof *t->longs; o++) {
+    for (const struct cli_option *o = c->options; o->name != NULL; o++) {
         int with_arg = o->arg != NULL ? required_argument : no_argument;
-        t->longs[n] = (struct option){o->name, with_arg, NULL, FIRST_LONG + (int)n};
-        n++;
+        if (o->kind == CLI_HEADING)
+            continue;
+        t->longs[n++] =
+            (struct option){o->name, with_arg, NULL, FIRST_LONG + (int)(o - c->options)};
         if (o->letter != 0) {
             t->letters[at++] = o->letter;
             if (with_arg == required_argument)
@@ -129,22 +136,20 @@ static const struct cli_option *option_of(const struct cli_command *c, int code)
     if (code >= FIRST_LONG)
         return &c->options[code - FIRST_LONG];
     for (const struct cli_option *o = c->options; o->name != NULL; o++) {
-        if (o->letter == code)
+        if (o->kind != CLI_HEADING && o->letter == code)
             return o;
     }
     return NULL;
 }
 
-int cli_parse(const struct cli_command *c, void *config, int argc, char **argv, bool *help,
-              struct err *e)
+static int parse_all(const struct cli_command *c, const struct getopt_tables *t, void *config,
+                     int argc, char **argv, bool *help, struct err *e)
 {
-    struct getopt_tables t = {0};
-    fill_tables(c, &t);
     *help = false;
     opterr = 0;
     optind = 1;
     for (;;) {
-        int code = getopt_long(argc, argv, t.letters, t.longs, NULL);
+        int code = getopt_long(argc, argv, t->letters, t->longs, NULL);
         if (code == -1)
             return optind;
         if (code == 'h' || code == HELP) {
@@ -165,8 +170,18 @@ int cli_parse(const struct cli_command *c, void *config, int argc, char **argv, 
     }
 }
 
-/* Prints text in lines of at most width characters, each but the first indented. */
-static void print_wrapped(FILE *to, const char *text, int indent, int width)
+int cli_parse(const struct cli_command *c, void *config, int argc, char **argv, bool *help,
+              struct err *e)
+{
+    struct getopt_tables t;
+    fill_tables(c, &t);
+    int rc = parse_all(c, &t, config, argc, argv, help, e);
+    free(t.longs);
+    free(t.letters);
+    return rc;
+}
+
+void cli_print_wrapped(FILE *to, const char *text, int indent, int width)
 {
     int column = indent;
     while (*text != '\0') {
@@ -186,13 +201,28 @@ static void print_wrapped(FILE *to, const char *text, int indent, int width)
     fputc('\n', to);
 }
 
+enum { HELP_COLUMN = 28, WIDTH = 96 };
+
+/* Behind the options of the command that stand under no heading. */
+static void print_help_option(FILE *to, bool *done)
+{
+    if (!*done)
+        fprintf(to, "  -h, --help%*sthis text\n", HELP_COLUMN - 12, "");
+    *done = true;
+}
+
 void cli_print_help(const struct cli_command *c, FILE *to)
 {
-    enum { HELP_COLUMN = 28, WIDTH = 96 };
     fprintf(to, "usage: tokaudit %s %s\n\n%s\n", c->name, c->usage, c->description);
+    bool helped = false;
     fprintf(to, "\noptions:\n");
     for (const struct cli_option *o = c->options; o->name != NULL; o++) {
         char left[64];
+        if (o->kind == CLI_HEADING) {
+            print_help_option(to, &helped);
+            fprintf(to, "\n%s:\n", o->name);
+            continue;
+        }
         int n = snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ',
                          o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
                          o->arg ? " " : "", o->arg ? o->arg : "");
@@ -201,9 +231,9 @@ void cli_print_help(const struct cli_command *c, FILE *to)
             fprintf(to, "\n%*s", HELP_COLUMN, "");
         else
             fprintf(to, "%*s", HELP_COLUMN - n, "");
-        print_wrapped(to, o->help, HELP_COLUMN, WIDTH);
+        cli_print_wrapped(to, o->help, HELP_COLUMN, WIDTH);
     }
-    fprintf(to, "  -h, --help%*sthis text\n", HELP_COLUMN - 12, "");
+    print_help_option(to, &helped);
     if (c->examples != NULL)
         fprintf(to, "\nexamples:\n%s", c->examples);
 }

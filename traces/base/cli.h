@@ -18,7 +18,8 @@ enum cli_kind {
     CLI_DOUBLE,   /* double */
     CLI_SIZE,     /* uint64_t bytes */
     CLI_DURATION, /* int64_t ns */
-    CLI_CHOICE    /* const char *, one of choices */
+    CLI_CHOICE,   /* const char *, one of choices */
+    CLI_HEADING   /* no option: its name stands above those that follow, in the help */
 };
 
 struct cli_strings {
@@ -56,6 +57,10 @@ int cli_parse(const struct cli_command *c, void *config, int argc, char **argv, 
 
 void cli_strings_free(struct cli_strings *s);
 void cli_print_help(const struct cli_command *c, FILE *to);
+
+/* Text and a line end, broken between words at `width` columns; the first line begins where the
+ * output stands, at column `indent`, and the others are indented so. */
+void cli_print_wrapped(FILE *to, const char *text, int indent, int width);
 
 /* The common start of every verb: parses; on --help prints help and returns -1 with *status 0; on
  * an error prints it, how to get help, and returns -1 with *status 2; else the index of the first

@@ -112,8 +112,32 @@ static void cut_shown(struct buf *shown)
 
 struct prompt {
     int64_t words;     /* of all of it */
+    int64_t media;     /* pictures and the like, beside the texts */
     struct buf *shown; /* text of the last message */
 };
+
+/* Does a member of a message or of a part hold a picture, a sound, a file? */
+static bool is_media(struct slice key)
+{
+    static const char *const names[] = {"image_url",   "images",    "source",
+                                        "input_audio", "audio_url", "video_url"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (slice_is(key, names[i]))
+            return true;
+    }
+    return false;
+}
+
+/* How many there are, of one or of a list; clients send null and empty lists too. */
+static int64_t count_values(struct jscan *s)
+{
+    int64_t n = s->last != JT_NULL;
+    if (s->last != JT_ARRAY)
+        return n;
+    for (n = 0; jscan_element(s); n++)
+        jscan_finish(s);
+    return n;
+}
 
 /* The value whose first token has been read. Texts stand in strings, in "content" of messages and
  * in "text" of parts; other members (images, tool calls) are none. Recursion ends at the scanner's
@@ -142,7 +166,9 @@ static void take_prompt(struct prompt *m, struct jscan *s, bool of_messages)
                 jscan_next(s);
                 take_prompt(m, s, false);
             } else {
-                jscan_skip(s);
+                jscan_next(s);
+                m->media += is_media(key) ? count_values(s) : 0;
+                jscan_finish(s);
             }
         }
         break;
@@ -237,6 +263,10 @@ bool asking_read(const struct asking_shape *shape, struct slice body, struct are
             take_prompt(&q.prompt, &s, true);
         } else if (index_of(key, shape->nested, 2) >= 0) {
             take_nested(&q, &s);
+        } else if (slice_is(key, "images")) { /* Ollama's generate */
+            jscan_next(&s);
+            q.prompt.media += count_values(&s);
+            jscan_finish(&s);
         } else {
             take_scalar(&q, &s, key);
         }
@@ -244,6 +274,7 @@ bool asking_read(const struct asking_shape *shape, struct slice body, struct are
     bool whole = jscan_next(&s) == JT_END;
     cut_shown(&shown);
     out->prompt_words = q.prompt.words;
+    out->media = q.prompt.media;
     out->last_message = arena_slice(a, (struct slice){(const char *)shown.p, shown.n});
     buf_done(&shown);
     return whole;

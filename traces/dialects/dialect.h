@@ -42,6 +42,7 @@ enum usage_sort {
  * counts and nanoseconds) as follows from them without any doubt. */
 struct server_timings {
     double prompt_n, prompt_ms, predicted_n, predicted_ms, predicted_per_second;
+    double load_ms, total_ms; /* Ollama: until the model was there, and of the whole request */
 };
 
 struct delta {
@@ -70,6 +71,7 @@ struct dialect_request {
     int64_t choices;           /* n; 1 by default */
     struct slice last_message; /* text of the last message, for people; may be cut */
     int64_t prompt_words;      /* runs of non-blanks in all texts of the prompt, and token ids */
+    int64_t media;             /* pictures, sounds and files in the prompt */
 };
 
 /* One generation that serve writes out. All texts are ours. */
@@ -84,6 +86,9 @@ struct dialect_reply {
     bool usage_with_finish; /* OpenAI: the finish states the usage, no event of its own */
     bool usage_in_every;    /* OpenAI: each piece states the usage, as it stands in `usage` */
     bool role_in_every;     /* OpenAI: each delta names the speaker */
+    bool usage_null;        /* OpenAI's chat: where no usage is stated, it is null */
+    bool usage_repeats;     /* OpenAI's chat: the usage's own event has the finish once more */
+    double pace;            /* OpenAI's chat: tokens a second so far, in each piece; 0: not there */
     const char *reasoning;  /* OpenAI: the thinking's member; NULL: "reasoning_content" */
 };
 

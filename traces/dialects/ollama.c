@@ -85,9 +85,11 @@ static void read_counts(struct reading *r, const struct member *counts, const st
 {
     int64_t prompt = reply_count(counts[0].value), eval = reply_count(counts[1].value);
     double prompt_ns = reply_number(times[0].value), eval_ns = reply_number(times[1].value);
+    double load_ns = reply_number(times[2].value), total_ns = reply_number(times[3].value);
     struct usage u = {prompt, eval < 0 ? 0 : eval, -1, -1};
     struct server_timings t = {prompt < 0 ? 0 : (double)prompt, prompt_ns / 1e6,
-                               (double)u.completion, eval_ns / 1e6, NAN};
+                               (double)u.completion, eval_ns / 1e6, NAN, load_ns / 1e6,
+                               total_ns / 1e6};
     reply_emit_usage(r, u, USAGE_STATED);
     if (isnan(prompt_ns) && isnan(eval_ns))
         return;
@@ -98,7 +100,7 @@ static void read_counts(struct reading *r, const struct member *counts, const st
 
 static bool says(struct reading *r, struct slice type)
 {
-    enum { MESSAGE, DONE, REASON, ERROR, COUNTS, TIMES = COUNTS + 2, MEMBERS = TIMES + 2 };
+    enum { MESSAGE, DONE, REASON, ERROR, COUNTS, TIMES = COUNTS + 2, MEMBERS = TIMES + 4 };
     struct member m[MEMBERS] = {
         [MESSAGE] = {.name = "message"},
         [DONE] = {.name = "done"},
@@ -108,6 +110,8 @@ static bool says(struct reading *r, struct slice type)
         [COUNTS + 1] = {.name = "eval_count"},
         [TIMES] = {.name = "prompt_eval_duration"},
         [TIMES + 1] = {.name = "eval_duration"},
+        [TIMES + 2] = {.name = "load_duration"},
+        [TIMES + 3] = {.name = "total_duration"},
     };
     (void)type;
     if (!reply_members(r->text, m, MEMBERS))

@@ -31,6 +31,12 @@ static void close_delta(struct jsonw *w, const char *finish)
     jsonw_end(w); /* choices */
 }
 
+static void no_usage(struct jsonw *w, const struct dialect_reply *r)
+{
+    if (r->usage_null)
+        jsonw_null(w, "usage");
+}
+
 void openai_chat_put_begin(struct buf *out, const struct dialect_reply *r,
                            struct dialect_writing *w)
 {
@@ -42,6 +48,7 @@ void openai_chat_put_begin(struct buf *out, const struct dialect_reply *r,
     open_delta(&j, true);
     jsonw_text(&j, "content", "");
     close_delta(&j, NULL);
+    no_usage(&j, r);
     writing_close(&j, out);
 }
 
@@ -90,6 +97,13 @@ void openai_chat_put_piece(struct buf *out, const struct dialect_reply *r,
     close_delta(&j, NULL);
     if (r->usage_in_every)
         writing_openai_usage(&j, &r->usage);
+    else
+        no_usage(&j, r);
+    if (r->pace > 0) {
+        jsonw_object(&j, "timings");
+        jsonw_double(&j, "predicted_per_second", r->pace);
+        jsonw_end(&j);
+    }
     writing_close(&j, out);
 }
 
@@ -104,6 +118,8 @@ void openai_chat_put_finish(struct buf *out, const struct dialect_reply *r,
     if (r->usage_with_finish) {
         writing_openai_usage(&j, &r->usage);
         writing_llama_timings(&j, r);
+    } else {
+        no_usage(&j, r);
     }
     writing_close(&j, out);
 }
@@ -114,7 +130,12 @@ void openai_chat_put_usage(struct buf *out, const struct dialect_reply *r,
     struct jsonw j;
     (void)w;
     open_chunk(&j, out, r);
-    jsonw_end(&j); /* choices: none */
+    if (r->usage_repeats) {
+        open_delta(&j, false);
+        close_delta(&j, r->finish);
+    } else {
+        jsonw_end(&j); /* choices: none */
+    }
     writing_openai_usage(&j, &r->usage);
     writing_llama_timings(&j, r);
     writing_close(&j, out);

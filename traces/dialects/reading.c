@@ -119,7 +119,7 @@ void reading_usage(struct reading *r, struct slice value)
 /* llama.cpp's own clock; milliseconds. */
 void reading_timings(struct reading *r, struct slice value)
 {
-    struct server_timings t = {NAN, NAN, NAN, NAN, NAN};
+    struct server_timings t = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     const struct {
         const char *key;
         double *out;

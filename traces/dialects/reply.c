@@ -142,7 +142,7 @@ void reply_emit_usage(struct reading *r, struct usage u, enum usage_sort sort)
 
 void reply_emit_rate(struct reading *r, double tokens_per_second)
 {
-    struct server_timings t = {NAN, NAN, NAN, NAN, tokens_per_second};
+    struct server_timings t = {NAN, NAN, NAN, NAN, tokens_per_second, NAN, NAN};
     if (!isnan(tokens_per_second))
         reading_emit(r, (struct delta){.kind = DELTA_TIMINGS, .timings = t});
 }

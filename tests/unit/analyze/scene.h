@@ -65,6 +65,11 @@ static inline struct request *scene_add(struct audit *a, struct act x)
     r->c1_packet = x.role > 0 ? frame + 2 : frame + 10;
     r->z = r->t_end = scene_or(x.end, x.last);
     r->answer_ns = x.events > 0 ? scene_ns(x.first) : -1;
+    r->content_ns = r->answer_ns;
+    r->content_events = r->first_choice_events = (uint32_t)x.events;
+    r->choices_seen = x.events > 0;
+    r->text = (struct text_units){
+        .chars = r->text_bytes, .utf16 = r->text_bytes, .words = r->text_bytes / 6};
     r->choice_ns = x.events > 0 ? scene_ns(x.last) : x.role > 0 ? r->role_ns : -1;
     r->choice_events = (uint32_t)x.events + (x.role > 0);
     r->done_ns = r->z;
@@ -72,6 +77,9 @@ static inline struct request *scene_add(struct audit *a, struct act x)
     r->usage = (struct usage){x.prompt > 0 ? x.prompt : -1, x.tokens > 0 ? x.tokens : -1,
                               x.cached > 0 ? x.cached : -1, x.reasoning > 0 ? x.reasoning : -1};
     r->usage_events = 1;
+    r->stated_times = x.tokens > 0;
+    r->stated_sum = x.tokens;
+    r->prompt_sum = x.prompt;
     r->n1 = x.n1 > 0 ? x.n1 : -1;
     return r;
 }
@@ -99,6 +107,27 @@ static inline const struct cause *scene_cause(const struct claim *c, const char 
             return &c->causes.v[i];
     }
     return NULL;
+}
+
+/* Judges the claim NAME=VALUE: is the cause named or not, and by its sign or by the number alone?
+ */
+static inline const struct claim *scene_expect(struct audit *a, const char *name, double value,
+                                               const char *unit, const char *id, bool present,
+                                               bool by_sign)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s=%.6g%s", name, value, unit);
+    const struct claim *c = scene_judge(a, &audit_defaults, text);
+    const struct cause *found = scene_cause(c, id);
+    if ((found != NULL) != present)
+        fail_msg("%s: %s is %s; %s: %s", text, id, found != NULL ? "named" : "not named",
+                 verdict_name(c->verdict), c->reason);
+    if (found != NULL) {
+        if (found->by_sign != by_sign)
+            fail_msg("%s: %s %s", text, id, found->by_sign ? "by sign" : "by number");
+        assert_true(interval_meets(found->interval, c->claimed_interval));
+    }
+    return c;
 }
 
 /* Deterministic, 0 <= x < 1. */

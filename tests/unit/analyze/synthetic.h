@@ -55,12 +55,19 @@ static inline size_t made_request(struct audit *a, struct made m)
         .role_ns = -1,
         .answer_ns = m.events > 0 ? EPOCH_NS + m.first * MS : -1,
         .choice_ns = -1,
+        .content_ns = m.events > 0 ? EPOCH_NS + m.first * MS : -1,
+        .keepalive_ns = -1,
+        .stated_last = -1,
         .done_ns = -1,
         .n1 = -1,
         .group = -1,
         .repeat = -1,
+        .syn_ns = -1,
+        .accepted_ns = -1,
+        .whole = true,
+        .recounted = -1,
         .usage = {-1, m.tokens, -1, -1},
-        .timings = {NAN, NAN, NAN, NAN, NAN},
+        .timings = {NAN, NAN, NAN, NAN, NAN, NAN, NAN},
     };
     for (size_t i = 0; i < m.events; i++) {
         int64_t t = EPOCH_NS + (m.first + (int64_t)i * m.step) * MS;

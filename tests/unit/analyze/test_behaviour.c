@@ -348,7 +348,7 @@ static void answers(struct audit *a, int full, int64_t odd)
     }
 }
 
-static void early_stops(void **state)
+static void p93_early_stops(void **state)
 {
     (void)state;
     static const struct {
@@ -473,7 +473,7 @@ int main(void)
         cmocka_unit_test(prefill_needs_unlike_prompts_alone),
         cmocka_unit_test(a_serial_server_queues),
         cmocka_unit_test(a_busy_server_does_not),
-        cmocka_unit_test(early_stops),
+        cmocka_unit_test(p93_early_stops),
         cmocka_unit_test(known_prompts),
         cmocka_unit_test(reuse_is_seen_over_repeats),
     };

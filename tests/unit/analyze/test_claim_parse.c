@@ -34,6 +34,7 @@ static const struct taken taken[] = {
     {"speedup=217%", "speedup", "value", 0, 2.17, 0.005},
     {"speedup=0.85", "speedup", "value", 0, 0.85, 0.005},
     {"requests=40", "requests", "value", 0, 40, 0.5},
+    {"completed=40", "completed", "value", 0, 40, 0.5},
     {"failed=0", "failed", "value", 0, 0, 0.5},
     {"memory=20GiB", "memory", "value", 0, 20.0 * 1073741824, 0.5 * 1073741824},
     {"output_tokens.sum=5120tokens", "output_tokens", "sum", 0, 5120, 0.5},

@@ -32,12 +32,19 @@ struct defined {
 };
 
 static const struct defined defined[] = {
-    {"vllm", "ttft", "400ms", VERDICT_CONFIRMED, "vllm ttft: c_1-t0"},
+    {"vllm", "ttft", "1s", VERDICT_CONFIRMED, "vllm ttft: o_1-t0"},    /* 0.33 … */
+    {"vllm", "ttft", "400ms", VERDICT_CONFIRMED, "vllm ttft: c_1-t0"}, /* … and before */
+    {"vllm", "ttft", "700ms", VERDICT_DIFFERS, "vllm ttft: o_1-t0"},   /* between is neither */
+    {"vllm", "latency", "4s", VERDICT_CONFIRMED, "vllm e2el: o_M-t0"},
+    {"vllm", "tpot", "10ms", VERDICT_CONFIRMED, "vllm tpot: (o_M-o_1)/(N-1)"},
+    {"vllm", "duration", "4.6s", VERDICT_CONFIRMED, "vllm duration"},
+    {"vllm", "duration", "3.5s", VERDICT_DIFFERS, "vllm duration"},
+    {"vllm", "total_tps", "78tok/s", VERDICT_CONFIRMED, "vllm total_token_throughput"},
     {"sglang", "ttft", "1s", VERDICT_CONFIRMED, "sglang ttft: o_1-t0"},
     {"aiperf", "ttft", "1s", VERDICT_CONFIRMED, "aiperf ttft"},
     {"aiperf", "ttft", "400ms", VERDICT_DIFFERS, "aiperf ttft"}, /* and P24 says why */
     {"genai-perf", "ttft", "400ms", VERDICT_CONFIRMED, "genai-perf ttft"},
-    {"guidellm", "tpot", "13.289ms", VERDICT_CONFIRMED, "guidellm tpot: (o_M-t0)/N"},
+    {"guidellm", "tpot", "13.289ms", VERDICT_CONFIRMED, "guidellm tpot: sum(o_M-t0)/sum(N)"},
     {"guidellm", "tpot", "10ms", VERDICT_DIFFERS, "guidellm tpot"},
     {"guidellm", "itl", "10ms", VERDICT_CONFIRMED, "guidellm itl"},
     {"aiperf", "itl", "10ms", VERDICT_CONFIRMED, "aiperf inter_token_latency"},
@@ -50,7 +57,10 @@ static const struct defined defined[] = {
     {"inference-perf", "ntpot", "14.95ms", VERDICT_CONFIRMED, "inference-perf normalized"},
     {"inference-perf", "tpot", "10ms", VERDICT_CONFIRMED, "inference-perf time_per_output_token"},
     {"llama-benchy", "ttfr", "400ms", VERDICT_CONFIRMED, "llama-benchy ttfr"},
-    {"llama-benchy", "output_tps_user", "85.7tok/s", VERDICT_CONFIRMED, "llama-benchy tg_req"},
+    {"llama-benchy", "output_tps_user", "85.7tok/s", VERDICT_CONFIRMED,
+     "llama-benchy tg_req: (N-1)/(z-o_1)"},
+    {"llama-benchy", "output_tps_user", "100tok/s", VERDICT_CONFIRMED,
+     "llama-benchy tg_req: (N-1)/(o_M-o_1)"},
     {"vllm", "throughput", "66.9tok/s", VERDICT_CONFIRMED, "vllm output_throughput"},
     {"vllm", "throughput", "60tok/s", VERDICT_CONFIRMED,
      "vllm output_throughput"}, /* T ends later */
@@ -313,9 +323,161 @@ static void rows_are_joined_by_reply_or_body(void **state)
     audit_free(&a);
 }
 
+/* Three one after the other, and a fourth beside the last: two at once, four that touch one second.
+ */
+static void requests_that_touch_a_second(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        enum verdict verdict;
+    } claims[] = {{"1", VERDICT_DIFFERS},
+                  {"2", VERDICT_CONFIRMED},
+                  {"4", VERDICT_CONFIRMED},
+                  {"5", VERDICT_IMPOSSIBLE}}; /* there were four */
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct err e = {0};
+        char text[128];
+        made_trace(&a);
+        for (int k = 0; k < 4; k++) {
+            double t0 = k < 3 ? 0.4 * k : 0.85;
+            scene_add(&a, (struct act){.t0 = t0,
+                                       .first = t0 + 0.1,
+                                       .last = t0 + 0.3,
+                                       .end = t0 + 0.3,
+                                       .events = 21,
+                                       .tokens = 21});
+        }
+        scene_figures(&a);
+        snprintf(text, sizeof text,
+                 "{\"metric\":\"concurrency_peak\",\"value\":%s,\"tool\":\"vllm\"}",
+                 claims[i].value);
+        assert_int_equal(claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e), TA_OK);
+        claims_judge(&a, &audit_defaults);
+        verdict_is(&a.claims.v[0], claims[i].verdict);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* max_tokens is in the server's tokens; who counts with a tokenizer of its own may find some more.
+ */
+static void a_limit_in_other_tokens(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        enum verdict verdict;
+    } claims[] = {{"38.56", VERDICT_NOT_MEASURABLE}, {"90", VERDICT_IMPOSSIBLE}};
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct err e = {0};
+        char text[128];
+        made_trace(&a);
+        struct request *r = scene_add(
+            &a, (struct act){.t0 = 0, .first = 0.5, .last = 1.4, .end = 1.4, .events = 38});
+        r->usage.completion = -1;
+        r->asked.max_tokens = 38;
+        scene_figures(&a);
+        snprintf(
+            text, sizeof text,
+            "{\"metric\":\"output_tokens\",\"stat\":\"max\",\"value\":%s,\"tool\":\"llmperf\"}",
+            claims[i].value);
+        assert_int_equal(claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e), TA_OK);
+        claims_judge(&a, &audit_defaults);
+        verdict_is(&a.claims.v[0], claims[i].verdict);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* A warm-up, and then what the file is about: told by how long it took. */
+static void a_warm_up_is_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *duration;
+        bool scoped;
+    } files[] = {{"3.45", true}, {"7.45", false}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct err e = {0};
+        char text[256];
+        made_trace(&a);
+        for (int k = 0; k < 4; k++) {
+            double t0 = k == 0 ? 0 : 5 + k;
+            scene_add(&a, (struct act){.t0 = t0,
+                                       .first = t0 + (k == 0 ? 0.9 : 0.5),
+                                       .last = t0 + 1.4,
+                                       .end = t0 + 1.4,
+                                       .events = 21});
+        }
+        scene_figures(&a);
+        snprintf(text, sizeof text,
+                 "{\"tokenizer_id\":\"t\",\"completed\":3,\"duration\":%s,\"mean_ttft_ms\":500.2}",
+                 files[i].duration);
+        assert_int_equal(claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e), TA_OK);
+        claim_files_bind(&fs, &a, &audit_defaults);
+        claims_judge(&a, &audit_defaults);
+        for (size_t k = 0; k < a.claims.n; k++)
+            verdict_is(&a.claims.v[k],
+                       files[i].scoped ? VERDICT_CONFIRMED : VERDICT_NOT_MEASURABLE);
+        assert_int_equal(a.claims.n, 3);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* Two results of llama-benchy, one at a time and two at a time, behind a warm-up each. */
+static void batches_are_found(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    struct claim_files fs = {.rows = 0};
+    struct err e = {0};
+    static const double starts[] = {0, 2, 4, 6, 6, 8, 8, 10, 10};
+    made_trace(&a);
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        double t0 = starts[i] + 0.001 * (double)i;
+        scene_add(&a, (struct act){.t0 = t0,
+                                   .first = t0 + 0.1 + 0.3 * (double)(i % 2),
+                                   .last = t0 + 1.4,
+                                   .end = t0 + 1.5,
+                                   .events = 21,
+                                   .tokens = 21});
+    }
+    scene_figures(&a);
+    static const char text[] =
+        "{\"version\":\"0.4.0\",\"latency_mode\":\"none\",\"benchmarks\":["
+        "{\"concurrency\":1,\"e2e_ttft\":{\"mean\":250.5,\"values\":[400.5,100.5]},"
+        "\"tg_throughput\":{\"mean\":17.69}},"
+        "{\"concurrency\":2,\"e2e_ttft\":{\"mean\":250.5,\"values\":[400.5,100.5,100.5,400.5]},"
+        "\"tg_throughput\":{\"mean\":30.75}}]}";
+    assert_int_equal(claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e), TA_OK);
+    claim_files_bind(&fs, &a, &audit_defaults);
+    claims_judge(&a, &audit_defaults);
+    assert_non_null(fs.summaries.v[0].batches);
+    assert_non_null(fs.summaries.v[1].batches);
+    assert_int_equal(fs.summaries.v[0].batches[0], 1);
+    assert_int_equal(fs.summaries.v[1].batches[0], 5);
+    for (size_t k = 0; k < a.claims.n; k++)
+        if (a.claims.v[k].request == 0)
+            verdict_is(&a.claims.v[k], VERDICT_CONFIRMED);
+    claim_files_free(&fs);
+    audit_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_that_touch_a_second),
+        cmocka_unit_test(a_limit_in_other_tokens),
+        cmocka_unit_test(a_warm_up_is_left_out),
+        cmocka_unit_test(batches_are_found),
         cmocka_unit_test(each_tools_own_definition),
         cmocka_unit_test(a_burst_is_no_rate_for_any_tool),
         cmocka_unit_test(which_requests_a_file_is_about),

@@ -122,9 +122,49 @@ static void stop_reading(struct trace_info *t)
     t->totals.tcp.zero_windows = 4;
 }
 
+static void copy_of_less(struct trace_info *t)
+{
+    t->source_damage = "its source lacks 12 packets";
+}
+
+static void part(struct trace_info *t)
+{
+    t->part.seq = 2;
+}
+
+static void unknown_link(struct trace_info *t)
+{
+    t->totals.packets = 9;
+    t->totals.unknown_link_packets = 3;
+    t->totals.unknown_links[0] = 105;
+    t->totals.unknown_links_n = 1;
+}
+
+static void no_times(struct trace_info *t)
+{
+    t->totals.timeless = 3;
+}
+
+static void twice(struct trace_info *t)
+{
+    t->totals.twins = 3;
+}
+
+static void fragments(struct trace_info *t)
+{
+    t->totals.fragments = 4;
+    t->totals.fragments_lost = 1;
+}
+
 static void recordings(void **state)
 {
     (void)state;
+    of_recording(copy_of_less, "trace.source-damaged", SEVERITY_WARN);
+    of_recording(part, "trace.part", SEVERITY_INFO);
+    of_recording(unknown_link, "trace.unread-link", SEVERITY_WARN);
+    of_recording(no_times, "trace.timeless", SEVERITY_WARN);
+    of_recording(twice, "trace.twins", SEVERITY_INFO);
+    of_recording(fragments, "trace.fragments", SEVERITY_WARN);
     of_recording(truncate, "trace.truncated", SEVERITY_WARN);
     of_recording(leave_open, "trace.unclosed", SEVERITY_WARN);
     of_recording(damage, "trace.damaged", SEVERITY_WARN);
@@ -168,6 +208,7 @@ static void failures_are_counted_by_kind(void **state)
     a.requests.v[3].outcome = OUTCOME_HTTP_ERROR;
     a.requests.v[3].status = 503;
     a.requests.v[5].outcome = OUTCOME_CUT_SHORT;
+    a.requests.v[6].outcome = OUTCOME_UNREADABLE;
     a.requests.v[7].outcome = OUTCOME_OPEN;
     all_find(&a);
     const struct finding *x = needs(&a, "requests.failed", SEVERITY_WARN);
@@ -179,7 +220,9 @@ static void failures_are_counted_by_kind(void **state)
     assert_int_equal(x->evidence.n, 3);
     assert_true(x->evidence.v[0].packet == a.requests.v[2].t0_packet);
     needs(&a, "requests.open", SEVERITY_INFO);
-    assert_int_equal(a.findings.n, 2);
+    needs(&a, "requests.unreadable", SEVERITY_INFO);
+    needs(&a, "requests.cut-short", SEVERITY_WARN);
+    assert_int_equal(a.findings.n, 4);
     audit_free(&a);
 }
 
@@ -290,7 +333,6 @@ static void pairs(size_t n, double gap, size_t serial_of, const char *id)
         fail_msg("queue is %s", x != NULL ? "wrong" : "missing");
     if (x != NULL) {
         assert_int_equal(x->severity, SEVERITY_INFO);
-        assert_int_equal(x->run, 1);
         assert_int_equal(x->evidence.n, 4);
         assert_true(x->evidence.v[1].t_ns <=
                     x->evidence.v[2].t_ns); /* one ended, then the other began */
@@ -358,6 +400,7 @@ static void clean_runs_raise_no_alarm(void **state)
                             .events = events,
                             .tokens = (int64_t)tokens,
                             .prompt = 1 + (int64_t)(50000 * scene_random(&seed)),
+                            .event_bytes = (uint32_t)(document ? 4 * tokens : 4 * packing),
                             .no_stream = document};
             x.head = scene_random(&seed) < 0.5 ? t + 0.001 : x.first;
             x.role = x.head < x.first ? x.head + 0.0005 : 0;

@@ -220,12 +220,45 @@ static void a_stream_is_found_to_the_nanosecond(void **state)
     assert_string_equal(r->path, "/v1/chat/completions");
     assert_int_equal(r->asked.max_tokens, 999);
     assert_int_equal(metrics_request_reads(r), EVENTS);
+    size_t before = strlen("data: " ROLE "\n\n"), one = strlen(text_event(data, "abc")) + 8;
+    assert_int_equal(r->straddling, EVENTS);
+    assert_int_equal(r->o1_body, before + one);
+    assert_int_equal(r->om_body, before + EVENTS * one);
+    assert_int_equal(r->body_end,
+                     r->om_body + strlen("data: " FINISH "\n\ndata: " USAGE "\n\ndata: [DONE]\n\n"));
+    assert_int_equal(r->cut_events, 0);
     const struct trace_info *t = &a.traces.v[0];
     assert_string_equal(t->label, "run");
     assert_string_equal(t->vantage, "socket");
     assert_string_equal(t->simulated, "made");
     assert_true(t->closed && trace_complete(t) && t->clock_known);
     assert_int_equal(t->epoch_ns, T0 - 5000);
+    audit_free(&a);
+}
+
+/* What follows a quote in a piece of text is what a careless pattern loses of it. */
+static void text_behind_quotes_is_counted(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"no", "say \\\"hi\\\" now", "end\\\""};
+    struct bench b;
+    bench_open(&b, "run");
+    bench_flow(&b, 40001, T0 - 5000);
+    send_request(&b, T0);
+    received(&b, T0 + 1000, stream_head);
+    char data[512], text[1024];
+    for (size_t i = 0; i < 3; i++)
+        received(&b, T0 + 2000 + (int64_t)i, chunk(text, text_event(data, pieces[i])));
+    received(&b, T0 + 3000, chunk(text, FINISH));
+    received(&b, T0 + 3001, "0\r\n\r\n");
+    bench_end_flow(&b, T0 + 5000);
+    struct audit a = {0};
+    bench_load(&b, &a);
+    const struct request *r = &a.requests.v[0];
+    assert_int_equal(r->text_bytes, strlen("no" "say \"hi\" now" "end\""));
+    assert_int_equal(r->cut_events, 2);
+    assert_int_equal(r->cut_bytes, strlen("\"hi\" now" "\""));
+    assert_int_equal(r->straddling, 0);
     audit_free(&a);
 }
 
@@ -463,6 +496,54 @@ static void outcomes(void **state)
         if (cases[i].error != NULL)
             assert_string_equal(r->error, cases[i].error);
         assert_true(r->t_end >= T0 + (cases[i].reply != NULL ? 5000 : 700));
+        audit_free(&a);
+    }
+}
+
+/* OpenAI's own client hangs up at [DONE], before the zero chunk: nothing was cut short by that, as
+ * it is when the server ends first, or before the end mark. */
+static void a_client_may_hang_up_at_the_end_mark(void **state)
+{
+    (void)state;
+    static const struct {
+        bool finish, done, by_server, reset;
+        enum outcome outcome;
+    } cases[] = {
+        {true, true, false, false, OUTCOME_SUCCESS},
+        {true, true, false, true, OUTCOME_SUCCESS},
+        {true, true, true, false, OUTCOME_CUT_SHORT},
+        {true, true, true, true, OUTCOME_CUT_SHORT},
+        {true, false, false, false, OUTCOME_CUT_SHORT},
+        {false, true, false, false, OUTCOME_CUT_SHORT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench b;
+        struct audit a = {0};
+        char text[1024], data[512];
+        bench_open(&b, NULL);
+        bench_flow(&b, 40001, T0);
+        send_request(&b, T0);
+        received(&b, T0 + 1000, stream_head);
+        text_event(data, "abc");
+        chunk(text, data);
+        received(&b, T0 + 2000, text);
+        chunk(text, "{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}");
+        if (cases[i].finish)
+            received(&b, T0 + 3000, text);
+        chunk(text, "[DONE]");
+        if (cases[i].done)
+            received(&b, T0 + 4000, text);
+        assert_int_equal(
+            socket_flow_closed(b.flow, cases[i].by_server, cases[i].reset, T0 + 5000, &b.e), TA_OK);
+        if (!cases[i].reset)
+            assert_int_equal(
+                socket_flow_closed(b.flow, !cases[i].by_server, false, T0 + 6000, &b.e), TA_OK);
+        bench_load(&b, &a);
+        const struct request *r = &a.requests.v[0];
+        if (r->outcome != cases[i].outcome)
+            fail_msg("case %zu: %s", i, outcome_name(r->outcome));
+        assert_int_equal(r->whole, r->outcome == OUTCOME_SUCCESS);
+        assert_int_equal(r->z, -1);
         audit_free(&a);
     }
 }
@@ -795,12 +876,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_is_found_to_the_nanosecond),
+        cmocka_unit_test(text_behind_quotes_is_counted),
         cmocka_unit_test(a_compressed_stream_keeps_its_times),
         cmocka_unit_test(a_compressed_document_is_read),
         cmocka_unit_test(a_burst_is_one_read),
         cmocka_unit_test(tokens_of_the_first_read_are_n1),
         cmocka_unit_test(one_document_is_one_event),
         cmocka_unit_test(outcomes),
+        cmocka_unit_test(a_client_may_hang_up_at_the_end_mark),
         cmocka_unit_test(what_is_no_llm_request_has_no_dialect),
         cmocka_unit_test(samples_and_ledger_are_read),
         cmocka_unit_test(a_step_of_the_clock_is_found),

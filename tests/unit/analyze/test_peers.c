@@ -72,10 +72,10 @@ static void one_request_eight_tools(void **state)
     made_trace(&a);
     thinking(&a, 0);
     scene_figures(&a);
-    peers_report(&a, NULL, &all);
+    peers_report(&a, &audit_defaults, NULL, &all);
     assert_int_equal(all.n, 8);
     static const struct expected v[] = {
-        {"vllm", "mean_ttft_ms", 200},
+        {"vllm", "mean_ttft_ms", 1000},
         {"sglang", "mean_ttft_ms", 1000},
         {"aiperf", "time_to_first_token.avg", 1000},
         {"aiperf", "time_to_first_output_token.avg", 3000},
@@ -85,25 +85,24 @@ static void one_request_eight_tools(void **state)
         {"inference-perf", "latency.time_to_first_token.mean", 3},
         {"llmperf", "results_ttft_s_mean", 3},
         {"genai-perf", "time_to_first_token.avg", 1000},
-        {"vllm", "mean_e2el_ms", 5250},
+        {"vllm", "mean_e2el_ms", 5000},
         {"sglang", "mean_e2e_latency_ms", 5500},
         {"aiperf", "request_latency.avg", 5000},
-        {"vllm", "mean_tpot_ms", 5050.0 / 80},
+        {"vllm", "mean_tpot_ms", 50},
         {"sglang", "mean_tpot_ms", 4500.0 / 80},
         {"guidellm", "time_per_output_token_ms.mean", 5000.0 / 81},
         {"guidellm", "inter_token_latency_ms.mean", 50},
         {"inference-perf", "latency.time_per_output_token.mean", 2.0 / 80},
         {"llmperf", "results_inter_token_latency_s_mean", 5.0 / 44},
-        /* gaps of the role and the finish count for vLLM */
-        {"vllm", "mean_itl_ms", 5050.0 / 42},
+        {"vllm", "mean_itl_ms", 100},
         {"sglang", "mean_itl_ms", 100},
         {"aiperf", "inter_chunk_latency.avg", 100},
         {"aiperf", "inter_token_latency.avg", 50},
         {"aiperf", "prefill_throughput_per_user.avg", 100},
-        {"llama-benchy", "tg_req_throughput.mean", 80 / 4.5},
+        {"llama-benchy", "tg_req_throughput.mean", 20},
         {"llama-benchy", "pp_req_throughput.mean", 500},
         {"vllm", "output_throughput", 81 / 5.5},
-        {"guidellm", "output_tokens_per_second.mean", 81 / 4.0},
+        {"guidellm", "output_tokens_per_second.mean", 81 / 5.5},
         {"genai-perf", "request_throughput.avg", 1 / 5.0},
         {"genai-perf", "inter_token_latency.avg", NAN},
         {"inference-perf", "latency.inter_token_latency.mean", NAN},
@@ -128,19 +127,17 @@ static void where_n_comes_from(void **state)
     struct request *r = thinking(&a, 0);
     r->usage.completion = -1;
     scene_figures(&a);
-    peers_report(&a, NULL, &all);
+    peers_report(&a, &audit_defaults, NULL, &all);
     static const struct expected v[] = {
-        {"vllm", "total_output_tokens", NAN},
-        {"sglang", "total_output_tokens", 500},
-        {"aiperf", "output_sequence_length.avg", NAN},
-        {"guidellm", "output_token_count.mean", 41},
-        {"llama-benchy", "tg_req_throughput.mean", 40 / 4.5},
+        {"vllm", "total_output_tokens", NAN},           {"sglang", "total_output_tokens", 500},
+        {"aiperf", "output_sequence_length.avg", NAN},  {"guidellm", "output_token_count.mean", 41},
+        {"llama-benchy", "tg_req_throughput.mean", 10},
     };
     holds(&all, v, sizeof v / sizeof *v);
     assert_non_null(strstr(figure(&all, "sglang", "total_output_tokens")->note, "wish"));
     peers_free(&all);
     r->recounted = 79;
-    peers_report(&a, NULL, &all);
+    peers_report(&a, &audit_defaults, NULL, &all);
     static const struct expected w[] = {
         {"vllm", "total_output_tokens", 79},
         {"aiperf", "output_sequence_length.avg", 79},
@@ -165,7 +162,7 @@ static void failures(void **state)
     r->outcome = OUTCOME_HTTP_ERROR;
     r->t_end = scene_ns(22);
     scene_figures(&a);
-    peers_report(&a, NULL, &all);
+    peers_report(&a, &audit_defaults, NULL, &all);
     static const struct expected v[] = {
         {"vllm", "completed", 1},
         {"vllm", "failed", 1},
@@ -194,7 +191,7 @@ static void batches_and_peaks(void **state)
     thinking(&a, 0.04);
     scene_figures(&a);
     assert_int_equal(a.requests.v[1].group, 0);
-    peers_report(&a, peer_named("llama-benchy"), &all);
+    peers_report(&a, &audit_defaults, peer_named("llama-benchy"), &all);
     assert_int_equal(all.n, 1);
     static const struct expected v[] = {
         {"llama-benchy", "tg_throughput.mean", 160 / 4.04},
@@ -204,7 +201,7 @@ static void batches_and_peaks(void **state)
     };
     holds(&all, v, sizeof v / sizeof *v);
     peers_free(&all);
-    peers_report(&a, NULL, &all);
+    peers_report(&a, &audit_defaults, NULL, &all);
     static const struct expected w[] = {
         {"vllm", "max_concurrent_requests", 2},
         {"sglang", "concurrency", 11 / 5.54},
@@ -231,7 +228,7 @@ static void guidellm_steps(void **state)
                                    .tokens = i == 3 ? 401 : 11})
             ->recounted = -1;
     scene_figures(&a);
-    peers_report(&a, peer_named("guidellm"), &all);
+    peers_report(&a, &audit_defaults, peer_named("guidellm"), &all);
     static const struct expected v[] = {
         {"guidellm", "inter_token_latency_ms.median", 20}, /* 8 s / 400; the others 100 */
         {"guidellm", "inter_token_latency_ms.mean", (3 * 10 * 100 + 400 * 20) / 430.0},
@@ -243,14 +240,67 @@ static void guidellm_steps(void **state)
     audit_free(&a);
 }
 
+/* Four answers of 1, 2, 9 and, of one token, 1 s, and a failure: each tool by its own rule. */
+static void goodput_of_each(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    struct peer_reports all = {0};
+    struct audit_options o = audit_defaults;
+    made_trace(&a);
+    for (int i = 0; i < 4; i++)
+        scene_add(&a, (struct act){.t0 = 10 * i,
+                                   .first = 10 * i + 0.5,
+                                   .last = 10 * i + (i == 2 ? 9.5 : 1.5 + i % 3),
+                                   .events = i == 3 ? 1 : 11,
+                                   .tokens = i == 3 ? 1 : 11,
+                                   .prompt = 100});
+    scene_add(&a, (struct act){.t0 = 40, .first = 40.5, .last = 41, .events = 3, .tokens = 3})
+        ->outcome = OUTCOME_HTTP_ERROR;
+    for (size_t i = 0; i < a.requests.n; i++)
+        a.requests.v[i].recounted = a.requests.v[i].usage.completion;
+    scene_figures(&a);
+    peers_report(&a, &o, NULL, &all);
+    for (size_t i = 0; i < all.n; i++) /* nothing was asked for */
+        for (size_t k = 0; k < all.v[i].figures.n; k++)
+            assert_null(strstr(all.v[i].figures.v[k].name, "good"));
+    peers_free(&all);
+
+    o.slo[M_TTFT] = 0.6;
+    o.slo[M_TPOT] = 0.25;
+    peers_report(&a, &o, NULL, &all);
+    static const struct expected v[] = {
+        {"aiperf", "good_request_count", 2}, /* one token has no such latency, and fails */
+        {"aiperf", "good_request_fraction", 2 / 5.0},
+        {"sglang", "slo_attainment", 3 / 5.0},   /* … passes */
+        {"guidellm", "slo_attainment", 2 / 4.0}, /* … can't be told */
+        {"inference-perf", "goodput_metrics.goodput_percentage", 50},
+    };
+    holds(&all, v, sizeof v / sizeof *v);
+    double t = figure(&all, "vllm", "duration")->value;
+    near(figure(&all, "vllm", "request_goodput")->value, 3 / t);
+    near(figure(&all, "guidellm", "request_goodput.mean")->value, 2 / t);
+    near(figure(&all, "aiperf", "goodput")->value,
+         2 / figure(&all, "aiperf", "benchmark_duration")->value);
+    near(figure(&all, "inference-perf", "goodput_metrics.token_goodput")->value,
+         111 * figure(&all, "inference-perf", "goodput_metrics.request_goodput")->value);
+    peers_free(&all);
+
+    o.slo[M_TTFB] = 1;
+    peers_report(&a, &o, peer_named("vllm"), &all);
+    const struct peer_figure *f = figure(&all, "vllm", "request_goodput");
+    assert_true(isnan(f->value));
+    assert_string_equal(f->note, "it has no limit of ttfb");
+    peers_free(&all);
+    audit_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_request_eight_tools),
-        cmocka_unit_test(where_n_comes_from),
-        cmocka_unit_test(failures),
-        cmocka_unit_test(batches_and_peaks),
-        cmocka_unit_test(guidellm_steps),
+        cmocka_unit_test(one_request_eight_tools), cmocka_unit_test(where_n_comes_from),
+        cmocka_unit_test(goodput_of_each),         cmocka_unit_test(failures),
+        cmocka_unit_test(batches_and_peaks),       cmocka_unit_test(guidellm_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

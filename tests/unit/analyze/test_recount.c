@@ -27,7 +27,7 @@ static struct recounter with(const char *text, const char *model, struct arena *
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
     snprintf(operand, sizeof operand, "%s%s", model, path);
-    if (recounter_add(&r, operand, "[a-z]+", texts, &e) != TA_OK)
+    if (recounter_add(&r, operand, "[a-z!]+", texts, &e) != TA_OK)
         fail_msg("%s", e.msg);
     unlink(path);
     return r;
@@ -59,6 +59,31 @@ static void pieces_are_one_text_and_kinds_are_not(void **state)
     assert_int_equal(recount_done(&c, &why), 2 + 1 + 1 + 1 + 1);
     assert_null(why);
     assert_int_equal(all.held, 0);
+    recounter_done(&all);
+    arena_free(&texts);
+}
+
+/* Piece by piece the same text has other tokens, and others with "!" before each. */
+static void pieces_are_counted_apart(void **state)
+{
+    (void)state;
+    struct arena texts = {0};
+    struct recounter all = with("YQ== 0\nYg== 1\nYw== 2\nYWI= 3\nIQ== 4\nIWM= 5\n", "", &texts);
+    const char *why = "";
+    for (int apart = 0; apart < 2; apart++) {
+        struct recount c = {.tokens = 0};
+        all.apart = apart;
+        recount_begin(&c, &all, slice_of("m"));
+        say(&c, 0, DELTA_REASONING, "a");
+        say(&c, 0, DELTA_REASONING, "b"); /* ab */
+        say(&c, 0, DELTA_TEXT, "c");      /* !c is one token */
+        assert_int_equal(recount_done(&c, &why), 2);
+        assert_int_equal(c.apart.content, 1);
+        assert_int_equal(c.apart.pieces, apart ? 3 : 0);
+        assert_int_equal(c.apart.prefixed, apart ? 1 + 1 + 0 : 0);
+        assert_int_equal(c.apart.times, apart ? 3 : 0);
+        assert_int_equal(c.apart.around, 0);
+    }
     recounter_done(&all);
     arena_free(&texts);
 }
@@ -144,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_one_text_and_kinds_are_not),
+        cmocka_unit_test(pieces_are_counted_apart),
         cmocka_unit_test(nothing_to_count_with_is_no_reason),
         cmocka_unit_test(a_model_has_its_own),
         cmocka_unit_test(what_is_too_much_is_given_up),

@@ -80,7 +80,7 @@ static void add_request(struct audit *a, size_t trace, struct plan p)
         .repeat = -1,
         .n1 = -1,
         .usage = {p.prompt, p.tokens, -1, -1},
-        .timings = {NAN, NAN, NAN, NAN, NAN},
+        .timings = {NAN, NAN, NAN, NAN, NAN, NAN, NAN},
         .t0 = ns(p.t0),
         .t0_end = ns(p.t0 + 1e-4),
         .h = ns(p.t0 + 0.01),
@@ -146,13 +146,14 @@ static void build_phantom(struct audit *a)
                       .interval = {wall * 0.999, wall * 1.001},
                       .verdict = VERDICT_DIFFERS,
                       .reason = "the bytes give 41 tok/s from request to last output event"};
-    VEC_PUSH(&c.causes, ((struct cause){"P43",
-                                        "Server generates first, streams afterwards",
-                                        "N/(o_M-o_1)",
-                                        512 / 0.037,
-                                        {13480, 14220},
-                                        true,
-                                        "all of it came within 37 ms"}));
+    VEC_PUSH(&c.causes, ((struct cause){.id = "P43",
+                                        .title = "Server generates first, streams afterwards",
+                                        .formula = "N/(o_M-o_1)",
+                                        .value = 512 / 0.037,
+                                        .interval = {13480, 14220},
+                                        .by_sign = true,
+                                        .note = "all of it came within 37 ms",
+                                        .effect_percent = NAN}));
     VEC_PUSH(&c.evidence, ((struct evidence){t, 201, r->conn, true, 0x1a40, r->out.v[0].t_ns,
                                              "first output event"}));
     VEC_PUSH(&a->claims, c);

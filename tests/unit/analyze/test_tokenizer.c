@@ -382,6 +382,42 @@ static void marks_without_end_are_given_up(void **state)
     tokenizer_close(t);
 }
 
+/* --- around a text ------------------------------------------------------------------------ */
+
+static int64_t around(const char *post)
+{
+    char file[1024];
+    struct tokenizer *t;
+    struct err e;
+    snprintf(file, sizeof file,
+             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}%s%s}",
+             *post != '\0' ? ",\"post_processor\":" : "", post);
+    if (tokenizer_read(&t, slice_of(file), "it", NULL, &e) != TA_OK)
+        fail_msg("%s", e.msg);
+    int64_t n = tokenizer_around(t);
+    tokenizer_close(t);
+    return n;
+}
+
+static void tokens_around_a_text(void **state)
+{
+    (void)state;
+    static const char bos[] =
+        "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\","
+        "\"type_id\":0}},{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[{\"SpecialToken\":{"
+        "\"id\":\"<s>\"}},{\"SpecialToken\":{\"id\":\"<s>\"}}]}";
+    char several[512];
+    snprintf(several, sizeof several,
+             "{\"type\":\"Sequence\",\"processors\":[{\"type\":\"ByteLevel\"},%s]}", bos);
+    assert_int_equal(around(""), 0);
+    assert_int_equal(around("null"), 0);
+    assert_int_equal(around("{\"type\":\"ByteLevel\",\"trim_offsets\":false}"), 0);
+    assert_int_equal(around(bos), 1);
+    assert_int_equal(around(several), 1);
+    assert_int_equal(around("{\"type\":\"RobertaProcessing\",\"sep\":[\"x\",1]}"), 2);
+    assert_int_equal(around("{\"type\":\"TemplateProcessing\",\"single\":7}"), 0); /* unread */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_pattern_without_end_is_given_up),
         cmocka_unit_test(young_characters_are_known),
         cmocka_unit_test(marks_without_end_are_given_up),
+        cmocka_unit_test(tokens_around_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,6 +190,33 @@ static void options_from_tables(void **state)
     assert_string_equal(e.msg, "--count needs N after it");
 }
 
+/* However many there are, under whatever headings. */
+static void many_options(void **state)
+{
+    (void)state;
+    enum { MANY = 150 };
+    static char names[MANY][8];
+    static struct cli_option table[MANY + 3];
+    int64_t values[MANY] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        if (i == 0 || i == MANY / 2)
+            table[n++] = (struct cli_option){.name = "a heading", .kind = CLI_HEADING};
+        snprintf(names[i], sizeof names[i], "o%zu", i);
+        table[n++] = (struct cli_option){names[i], 0, CLI_INT, "N", i * sizeof *values, "", NULL};
+    }
+    const struct cli_command c = {"try", "", "", "", table, NULL, NULL};
+    char name[] = "try", first[] = "--o0", value[] = "7", last[] = "--o149=9";
+    char *argv[] = {name, first, value, last, NULL};
+    struct err e = {0};
+    bool help;
+    assert_int_equal(cli_parse(&c, values, 4, argv, &help, &e), 4);
+    assert_true(values[0] == 7 && values[149] == 9);
+    char heading[] = "--a heading";
+    char *wrong[] = {name, heading, NULL};
+    assert_int_equal(cli_parse(&c, values, 2, wrong, &help, &e), TA_EUSAGE);
+}
+
 static void clocks_pair_up(void **state)
 {
     (void)state;
@@ -209,6 +236,7 @@ int main(void)
         cmocka_unit_test(units_both_ways),
         cmocka_unit_test(buffers_keep_their_maximum),
         cmocka_unit_test(options_from_tables),
+        cmocka_unit_test(many_options),
         cmocka_unit_test(clocks_pair_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

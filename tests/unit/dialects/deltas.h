@@ -4,6 +4,7 @@
 #define TESTS_UNIT_DIALECTS_DELTAS_H
 
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,8 @@ static inline int log_delta(void *ctx, const struct delta *x)
         buf_printf(log, ":%g/%g/%g/%g/%g", x->timings.prompt_n, x->timings.prompt_ms,
                    x->timings.predicted_n, x->timings.predicted_ms,
                    x->timings.predicted_per_second);
+        if (!isnan(x->timings.total_ms))
+            buf_printf(log, "+%g/%g", x->timings.load_ms, x->timings.total_ms);
     } else if (x->kind == DELTA_TOKENS) {
         buf_printf(log, "%" PRIu32 ":%" PRIu32, x->choice, x->tokens);
     } else if (x->text.n > 0) {

@@ -120,6 +120,7 @@ static void test_request(void **state)
             "\"three\"}]}]}"),
         &a, &q));
     assert_int_equal(q.prompt_words, 5);
+    assert_int_equal(q.media, 0);
     assert_true(slice_is(q.last_message, "three"));
     assert_int_equal(q.max_tokens, 1024);
     arena_free(&a);

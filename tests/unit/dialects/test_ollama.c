@@ -25,7 +25,7 @@ static const struct vector vectors[] = {
           "\"stop\",\"total_duration\":4883583458,\"load_duration\":1334875,\"prompt_eval_count\":"
           "26,"
           "\"prompt_eval_duration\":342546000,\"eval_count\":282,\"eval_duration\":4535599000"),
-     "F0:stop U:26/282/-1/-1 M:26/342.546/282/4535.6/62.1748 D"},
+     "F0:stop U:26/282/-1/-1 M:26/342.546/282/4535.6/62.1748+1.33488/4883.58 D"},
     {"Ollama chat, prompt from the cache (43)", "message",
      LINE(
          "\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"length\",\"eval_count\":4,"
@@ -83,6 +83,7 @@ static void test_request(void **state)
             "[\"aGk=\"]}],\"options\":{\"num_predict\":12,\"num_ctx\":4096},\"think\":true}"),
         &a, &q));
     assert_int_equal(q.prompt_words, 2);
+    assert_int_equal(q.media, 1);
     assert_int_equal(q.max_tokens, 12);
     assert_int_equal(q.stream, -1);
     assert_true(dialect_streams(d, slice_of("/api/chat"), &q)); /* without being asked (40) */
@@ -90,8 +91,15 @@ static void test_request(void **state)
                                     "\"options\":{\"num_predict\":-1}}"),
                            &a, &q));
     assert_int_equal(q.prompt_words, 3);
+    assert_int_equal(q.media, 0);
     assert_int_equal(q.max_tokens, -1); /* no limit */
     assert_false(dialect_streams(d, slice_of("/api/generate"), &q));
+    assert_true(d->request(slice_of("{\"prompt\":\"a\",\"images\":[\"aGk=\",\"aGk=\"]}"), &a, &q));
+    assert_int_equal(q.media, 2);
+    assert_true(d->request(slice_of("{\"messages\":[{\"content\":\"a\",\"images\":null},"
+                                    "{\"content\":\"b\",\"images\":[]}]}"),
+                           &a, &q));
+    assert_int_equal(q.media, 0); /* as its own client sends them */
     arena_free(&a);
 }
 

@@ -266,6 +266,7 @@ static void test_request(void **state)
     assert_int_equal(q.choices, 2);
     assert_true(slice_is(q.last_message, "see \"it\" now"));
     assert_int_equal(q.prompt_words, 6);
+    assert_int_equal(q.media, 1);
 
     assert_true(
         ask("{\"stream\":false,\"max_tokens\":null,\"messages\":null,\"stream_options\":null}", &a,
@@ -431,7 +432,7 @@ static void test_written_manners(void **state)
     buf_init(&out, 1 << 16);
     r.usage_with_finish = r.role_in_every = true;
     r.reasoning = "reasoning";
-    r.timings = (struct server_timings){7, 14, 3, 50, 60};
+    r.timings = (struct server_timings){7, 14, 3, 50, 60, NAN, NAN};
     d->put_begin(&out, &r, &w);
     assert_int_equal(out.n, 0);
     d->put_piece(&out, &r, &w, (struct dialect_part){DELTA_REASONING, slice_of("hm")});

@@ -1,6 +1,7 @@
 /* What a dialect writes, the same dialect reads back through the SSE or NDJSON stage in every
  * split: the same texts in the same order, one delta a piece, usage, finish, end mark, keep-alives;
  * and whole documents and errors likewise. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -213,7 +214,7 @@ static struct dialect_reply reply_of(uint32_t seed)
                                   .fingerprint = seed % 2 != 0 ? "fp" : NULL,
                                   .created_s = 1790000000,
                                   .usage = {40, 17, seed % 3 != 0 ? 8 : -1, seed % 5 != 0 ? 3 : -1},
-                                  .timings = {32, 64, 17, 170, 100},
+                                  .timings = {32, 64, 17, 170, 100, NAN, NAN},
                                   .finish = seed % 2 != 0 ? "stop" : "length",
                                   .usage_with_finish = seed % 7 == 0,
                                   .role_in_every = seed % 4 == 0};

@@ -78,6 +78,33 @@ static void test_running_usage(void **state)
     free(f.truth_text);
 }
 
+/* What some servers say besides, in every event or beside the usage. */
+static void test_besides(void **state)
+{
+    (void)state;
+    struct profile p = quick_profile();
+    p.usage_null = true;
+    expect_story(&p, ASK(STREAM ASKED), "RTTTTFUD", 4);
+    p.usage_repeats = true;
+    expect_story(&p, ASK(STREAM ASKED), "RTTTTFFUD", 4);
+    p.timings = p.timings_in_every = true;
+    expect_story(&p, ASK(STREAM ASKED), "RTCTCTCTCFFUCD", 4);
+
+    struct fixture f;
+    p.decode_tps = 1000;
+    start(&f, p, 0);
+    int fd = dial(&f);
+    send_chat(fd, ASK(STREAM ASKED));
+    char *response = receive(fd, END);
+    assert_int_equal(count(response, "\"usage\":null"), 6); /* role, four pieces, finish */
+    assert_int_equal(count(response, "\"finish_reason\":\"length\""), 2);
+    assert_int_equal(count(response, "\"timings\":{\"predicted_per_second\":1000}"), 4);
+    free(response);
+    close(fd);
+    stop(&f);
+    free(f.truth_text);
+}
+
 static void test_pieces(void **state)
 {
     (void)state;
@@ -351,11 +378,12 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_usage),    cmocka_unit_test(test_running_usage),
-        cmocka_unit_test(test_pieces),   cmocka_unit_test(test_keepalives),
-        cmocka_unit_test(test_progress), cmocka_unit_test(test_one_write),
-        cmocka_unit_test(test_framing),  cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_errors),   cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_usage),      cmocka_unit_test(test_running_usage),
+        cmocka_unit_test(test_besides),    cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_keepalives), cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_one_write),  cmocka_unit_test(test_framing),
+        cmocka_unit_test(test_documents),  cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

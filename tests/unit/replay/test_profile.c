@@ -64,6 +64,7 @@ static void test_defaults(void **state)
     assert_null(p.keepalive);
     assert_int_equal(p.leftover_mb, 0);
     assert_false(p.blocks || p.timings || p.says_stop || p.role_in_every || p.blank_document);
+    assert_false(p.timings_in_every || p.usage_null || p.usage_repeats);
     assert_int_equal(p.context_limit, 0);
     profile_done(&p);
 }
@@ -81,6 +82,7 @@ static void test_all_fields(void **state)
         "\"delivery\":{\"kind\":\"collect-then-replay\",\"event_cost_us\":71.5,"
         "\"tokens_per_event\":4},\"head\":\"at-once\",\"role_event\":\"none\","
         "\"role_in_every\":true,\"usage\":\"with-finish-and-asked\",\"says_stop\":true,"
+        "\"usage_null\":true,\"usage_repeats_finish\":true,\"timings_in_every\":true,"
         "\"timings\":true,\"thinking\":{\"tokens\":3,\"member\":\"reasoning\"},"
         "\"http\":{\"framing\":\"http-1.0\",\"fields\":[\"X-A: b\",\"X-C: d\"],"
         "\"blank_document\":true},"
@@ -104,6 +106,7 @@ static void test_all_fields(void **state)
     assert_int_equal(p.role_event, ROLE_IN_EVERY);
     assert_int_equal(p.usage, USAGE_WITH_FINISH_AND_ASKED);
     assert_true(p.role_in_every && p.says_stop && p.timings && p.blank_document);
+    assert_true(p.usage_null && p.usage_repeats && p.timings_in_every);
     assert_int_equal(p.thinking_tokens, 3);
     assert_string_equal(p.thinking, "reasoning");
     assert_int_equal(p.framing, FRAMING_HTTP_1_0);

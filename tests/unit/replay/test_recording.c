@@ -201,6 +201,19 @@ static void test_ends(void **state)
            "was not seen @31, kept @31\n");
 }
 
+/* Bytes without a head are kept, and have no status. */
+static void test_no_head(void **state)
+{
+    (void)state;
+    struct maker m = begin(NULL);
+    struct made c = dial(&m, 40001);
+    say(&c, CLIENT, GET);
+    say(&c, SERVER, "220 smtp.example.org ESMTP\r\n");
+    flagged(&c, SERVER, TCP_FIN | TCP_ACK);
+    expect(&m, "1 c0.0 GET /b [] whole @3-3 | 4:220 smtp.example.org ESMTP/ | 0 whole last @5, "
+               "closed @5\n");
+}
+
 /* Bytes that were not captured: of a request, of a response; what is behind them is whole again. */
 static void test_gaps(void **state)
 {
@@ -379,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kept_and_closed),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_no_head),
         cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_sent_again),
         cmocka_unit_test(test_interim),

@@ -19,7 +19,7 @@ struct run {
     uv_loop_t loop;
     struct release *release;
     int64_t at_ns[DEADLINES], fired_ns[DEADLINES];
-    size_t n, fired;
+    size_t n, fired, announced;
     unsigned reads;
     int pipe[2];
 };
@@ -66,6 +66,37 @@ static void never_early_and_once(void **state)
     assert_int_equal(r.fired, r.n);
     for (size_t i = 0; i < r.n; i++)
         assert_true(r.fired_ns[i] >= r.at_ns[i]);
+}
+
+static void on_near(void *ctx)
+{
+    struct run *r = ctx;
+    assert_int_equal(r->announced, r->fired);
+    r->announced++;
+}
+
+static void on_due_announced(void *ctx)
+{
+    struct run *r = ctx;
+    assert_int_equal(r->announced, r->fired + 1);
+    on_due(ctx);
+}
+
+/* Once before each, be it set long before or in the last moment. */
+static void each_is_announced_once(void **state)
+{
+    (void)state;
+    struct run r = {.n = DEADLINES};
+    struct err e;
+    uv_loop_init(&r.loop);
+    r.release = release_new(&r.loop, manner, on_due_announced, &r, &e);
+    assert_non_null(r.release);
+    release_announce(r.release, on_near);
+    for (size_t i = 0; i < r.n; i++)
+        r.at_ns[i] = clock_mono_ns() + (int64_t)i * (i % 2 ? 500000 : 100000);
+    release_at(r.release, r.at_ns[0]);
+    finish(&r);
+    assert_int_equal(r.announced, r.n);
 }
 
 static void the_past_is_due_at_once(void **state)
@@ -182,11 +213,9 @@ static void agenda_gives_the_earliest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(never_early_and_once),
-        cmocka_unit_test(the_past_is_due_at_once),
-        cmocka_unit_test(the_last_one_set_counts),
-        cmocka_unit_test(a_stopped_one_never_comes),
-        cmocka_unit_test(reads_go_on),
+        cmocka_unit_test(never_early_and_once),      cmocka_unit_test(each_is_announced_once),
+        cmocka_unit_test(the_past_is_due_at_once),   cmocka_unit_test(the_last_one_set_counts),
+        cmocka_unit_test(a_stopped_one_never_comes), cmocka_unit_test(reads_go_on),
         cmocka_unit_test(agenda_gives_the_earliest),
     };
     int failed = cmocka_run_group_tests_name("exactly", tests, NULL, NULL);

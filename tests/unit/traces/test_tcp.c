@@ -569,6 +569,7 @@ static void test_half_close(void **state)
     expect(&k, 0, S, "answer");
     expect_end(&k, 0, S, END_FIN, 7);
     assert_true(k.got.flows[0]->closed);
+    assert_int_equal(k.got.flows[0]->seen.t_left, 5 * MS);
     talk_done(&k);
 }
 
@@ -591,6 +592,8 @@ static void test_fin_before_data(void **state)
     assert_int_equal(s->marks[3].pkt, 5);
     assert_int_equal(s->marks[3].rel, 6);
     assert_int_equal(s->marks[3].t_ready, 7 * MS);
+    say(&k, 8, C, TCP_ACK | TCP_FIN, 1000, 5007, "");
+    assert_int_equal(k.got.flows[0]->seen.t_left, -1);
     talk_done(&k);
 }
 
@@ -606,6 +609,7 @@ static void test_reset(void **state)
     expect(&k, 0, C, "");
     expect_end(&k, 0, S, END_RST, 5);
     expect_end(&k, 0, C, END_RST, 5);
+    assert_int_equal(k.got.flows[0]->seen.t_left, 6 * MS);
     say(&k, 7, S, TCP_ACK, 5004, 1000, "in flight");
     assert_int_equal(k.got.n, 1);
     talk_done(&k);
@@ -621,6 +625,8 @@ static void test_blind_reset(void **state)
     say(&k, 6, C, TCP_ACK, 1000, 5000, "go on");
     expect(&k, 0, C, "go on");
     assert_string_equal(buf_text(&k.got.anomalies), "tcp.stray-reset@0:0 ");
+    assert_int_equal(tcp_finish(k.tcp), TA_OK);
+    assert_int_equal(k.got.flows[0]->seen.t_left, -1);
     talk_done(&k);
 }
 
@@ -682,8 +688,11 @@ static void test_zero_window(void **state)
         say_more(&k, 5 + i, C, TCP_ACK, 1000, 5000, "", 0, 0);
     say(&k, 9, C, TCP_ACK, 1000, 5000, "");
     say_more(&k, 10, C, TCP_ACK, 1000, 5000, "", 0, 0);
-    say_more(&k, 11, C, TCP_RST, 1000, 5000, "", 0, 0);
-    assert_int_equal(tcp_totals(k.tcp).zero_windows, 2);
+    say_more(&k, 11, S, TCP_ACK, 5000, 1000, "", 0, 0);
+    say_more(&k, 12, C, TCP_RST, 1000, 5000, "", 0, 0);
+    assert_int_equal(tcp_totals(k.tcp).zero_windows, 3);
+    assert_int_equal(k.got.flows[0]->seen.zero_windows[C], 2);
+    assert_int_equal(k.got.flows[0]->seen.zero_windows[S], 1);
     talk_done(&k);
 }
 

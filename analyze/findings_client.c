@@ -1,0 +1,164 @@
+/* Findings of the client and of the way between: what a figure blames on the server and is not its
+ * doing. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analyze/finder.h"
+#include "analyze/metrics.h"
+#include "analyze/metrics_speedup.h"
+#include "traces/base/clock.h"
+#include "traces/base/units.h"
+
+static enum shows waited_for_window(const struct finder *f, const struct request *r, double *times)
+{
+    (void)f;
+    *times = r->zero_windows;
+    return r->zero_windows > 0 ? SHOWS_YES : SHOWS_NO;
+}
+
+static void find_zero_windows(struct finder *f)
+{
+    uint64_t n = f->a->traces.v[f->trace].totals.tcp.zero_windows;
+    if (n == 0)
+        return;
+    struct found found = finder_gather(f, waited_for_window);
+    struct finding *x = finder_add(
+        f, FINDING_CLIENT_ZERO_WINDOW,
+        audit_printf(
+            f->a,
+            "A receive window was closed %" PRIu64
+            " times, on the connections of %zu of %zu requests: the sender had to wait for "
+            "the receiver, and gaps between events may be the client's.",
+            n, found.n, found.of));
+    finder_affects(x, "e2el", NAN);
+    finder_affects(x, "output_tps_user", NAN);
+    finder_cite_found(f, x, &found, true);
+}
+
+/* --- connections (P36) ------------------------------------------------------------------------ */
+
+static enum shows opens(const struct finder *f, const struct request *r, double *setup_s)
+{
+    (void)f;
+    if (!metrics_request_counts(r))
+        return SHOWS_SILENT;
+    if (r->syn_ns < 0 || r->accepted_ns < 0)
+        return SHOWS_NO;
+    *setup_s = (double)(r->accepted_ns - r->syn_ns) / NS_PER_S;
+    return SHOWS_YES;
+}
+
+static enum shows waits(const struct finder *f, const struct request *r, double *ttft_s)
+{
+    (void)f;
+    *ttft_s = r->metrics[M_TTFT].v;
+    return metrics_request_counts(r) && r->metrics[M_TTFT].grade != GRADE_NOT_MEASURABLE
+               ? SHOWS_YES
+               : SHOWS_SILENT;
+}
+
+static void find_connections(struct finder *f)
+{
+    struct found found = finder_gather(f, opens), all = finder_gather(f, waits);
+    char setup[32], ttft[32];
+    if (found.n == 0 || isnan(all.typical) || found.typical < f->o->connect_share * all.typical)
+        return;
+    struct finding *x = finder_add(
+        f, FINDING_CLIENT_CONNECTIONS,
+        audit_printf(f->a,
+                     "%zu of %zu requests opened a connection of their own, which typically took "
+                     "%s until it was accepted, where the first text takes %s: who starts the "
+                     "clock before connecting has that in the time to first token.",
+                     found.n, found.of, units_duration(llround(found.typical * NS_PER_S), setup),
+                     units_duration(llround(all.typical * NS_PER_S), ttft)));
+    finder_affects(x, "ttft", 100 * found.typical / all.typical);
+    finder_cite_found(f, x, &found, false);
+}
+
+static enum shows opens_slowly(const struct finder *f, const struct request *r, double *setup_s)
+{
+    if (r->syn_ns < 0 || r->accepted_ns < 0)
+        return SHOWS_SILENT;
+    *setup_s = (double)(r->accepted_ns - r->syn_ns) / NS_PER_S;
+    return r->accepted_ns - r->syn_ns >= f->o->slow_connect_ns ? SHOWS_YES : SHOWS_NO;
+}
+
+static void find_slow_connections(struct finder *f)
+{
+    struct found found = finder_gather(f, opens_slowly);
+    char setup[32];
+    if (found.n == 0)
+        return;
+    struct finding *x = finder_add(
+        f, FINDING_NETWORK_SLOW_CONNECT,
+        audit_printf(
+            f->a,
+            "%zu of %zu connections took long, typically %s, until they were accepted: the first "
+            "packet was lost, or nobody took connections.",
+            found.n, found.of, units_duration(llround(found.typical * NS_PER_S), setup)));
+    finder_affects(x, "ttft", NAN);
+    finder_cite_found(f, x, &found, false);
+}
+
+/* --- the network ------------------------------------------------------------------------------ */
+
+static enum shows was_resent(const struct finder *f, const struct request *r, double *times)
+{
+    (void)f;
+    *times = r->retransmissions;
+    return r->retransmissions > 0 ? SHOWS_YES : SHOWS_NO;
+}
+
+enum { RESENT_MIN = 3 }; /* fewer are nobody's trouble */
+
+static void find_retransmissions(struct finder *f)
+{
+    const struct tcp_totals *t = &f->a->traces.v[f->trace].totals.tcp;
+    if (t->retransmissions < RESENT_MIN ||
+        (double)t->retransmissions <= f->o->resent_share * (double)t->segments)
+        return;
+    struct found found = finder_gather(f, was_resent);
+    struct finding *x = finder_add(
+        f, FINDING_NETWORK_RETRANSMISSIONS,
+        audit_printf(
+            f->a,
+            "%" PRIu64 " of %" PRIu64
+            " segments were sent again, on the connections of %zu of %zu requests: packets "
+            "were lost or late on the way, and the gaps behind them are the network's.",
+            t->retransmissions, t->segments, found.n, found.of));
+    finder_affects(x, "icl", NAN);
+    finder_affects(x, "ttft", NAN);
+    finder_cite_found(f, x, &found, true);
+}
+
+static enum shows was_reset(const struct finder *f, const struct request *r, double *age_s)
+{
+    (void)f;
+    *age_s = (double)(r->t_end - r->t0) / NS_PER_S;
+    return r->end == END_RST && !r->whole ? SHOWS_YES : SHOWS_NO;
+}
+
+static void find_resets(struct finder *f)
+{
+    struct found found = finder_gather(f, was_reset);
+    char age[32];
+    if (found.n == 0)
+        return;
+    struct finding *x = finder_add(
+        f, FINDING_NETWORK_RESETS,
+        audit_printf(f->a,
+                     "The connections of %zu of %zu requests were reset before the reply was "
+                     "whole, typically %s after the request was sent.",
+                     found.n, found.of, units_duration(llround(found.typical * NS_PER_S), age)));
+    finder_affects(x, "failed", 100 * (double)found.n / (double)found.of);
+    finder_cite_found(f, x, &found, false);
+}
+
+void findings_client(struct finder *f)
+{
+    find_zero_windows(f);
+    find_connections(f);
+    find_slow_connections(f);
+    find_retransmissions(f);
+    find_resets(f);
+}

@@ -1,0 +1,320 @@
+/* Findings of how text is delivered: in clumps, in bursts of one size, in steps of 40 ms, several
+ * tokens or half of the answer to an event. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/finder.h"
+#include "analyze/formulas.h"
+#include "analyze/metrics.h"
+#include "analyze/metrics_speedup.h"
+#include "analyze/stat.h"
+#include "traces/base/clock.h"
+#include "traces/base/mem.h"
+#include "traces/base/units.h"
+
+enum {
+    EVENTS_MIN = 8,
+    READS_MIN = 4,
+    STEPS_MIN = 16,
+    BURSTS_MIN = 3,
+    BURST_EVENTS =
+        5, /* a buffer of a fixed size cuts events: the fewer, the wider the bursts vary */
+    PIECE_MEDIANS = 16,
+    CLOSE_PARTS = 10, /* of the mean gap, below which events come together … */
+    CLOSE_NS = 500000 /* … and this: a faster stream that stalls has a long mean */
+};
+
+#define SAME_SHARE 0.9   /* of the reads that have as many events as most: that is on purpose */
+#define BURST_SPREAD 0.1 /* standard deviation over mean of the bytes of a burst */
+#define STEP_LOW_NS                                                                                \
+    (38 * (double)NS_PER_MS)                  /* delayed acknowledgements: 40 ms, and the timer's  \
+                                               */
+#define STEP_HIGH_NS (46 * (double)NS_PER_MS) /* slack */
+#define STEP_SHARE 0.8
+#define STEP_SEVERAL 0.7 /* of the steps, that have several events: the model's pace is finer */
+
+/* How the output events of a stream came, by the reads that released them. The first read and the
+ * last have what was there, not what fitted: they are not counted. */
+struct delivery {
+    size_t reads;
+    double per_read;   /* events, mean */
+    double same_share; /* of the reads that have as many as most have */
+    double gap_ns;     /* from read to read, median */
+    double several;    /* share of the reads with more than one */
+    double step_share; /* of these gaps that are steps of 40 ms */
+};
+
+/* Of ascending values: the share of the most frequent one. */
+static double mode_share(const double *v, size_t n)
+{
+    size_t most = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && v[end] == v[i];)
+            end++;
+        most = end - i > most ? end - i : most;
+    }
+    return (double)most / (double)n;
+}
+
+static void add_read(double *counts, double *gaps, struct delivery *d, size_t events, int64_t gap)
+{
+    double ns = (double)gap;
+    counts[d->reads] = (double)events;
+    gaps[d->reads++] = ns;
+    d->per_read += (double)events;
+    d->several += events > 1;
+    d->step_share += ns >= STEP_LOW_NS && ns <= STEP_HIGH_NS;
+}
+
+/* Below it, an event comes together with the one before it, in whatever packet. */
+static int64_t close_ns(const struct request *r)
+{
+    int64_t mean = (r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns) / (int64_t)(r->out.n - 1);
+    return mean / CLOSE_PARTS < CLOSE_NS ? mean / CLOSE_PARTS : CLOSE_NS;
+}
+
+static bool together(const struct request *r, size_t i, int64_t close)
+{
+    const struct output_event *e = &r->out.v[i];
+    return e->packet == e[-1].packet || e->t_ns - e[-1].t_ns < close;
+}
+
+/* Does each event come for itself? Most do: that is all there is to say. */
+static bool one_by_one(const struct request *r, int64_t close)
+{
+    for (size_t i = 2; i + 1 < r->out.n; i++) {
+        if (together(r, i, close))
+            return false;
+    }
+    return true;
+}
+
+static struct delivery delivery_of(const struct request *r)
+{
+    struct delivery d = {0};
+    int64_t close = close_ns(r);
+    if (one_by_one(r, close))
+        return d;
+    double *counts = mem_array(r->out.n + 1, sizeof *counts);
+    double *gaps = mem_array(r->out.n + 1, sizeof *gaps);
+    for (size_t i = 0, end; i < r->out.n; i = end) {
+        for (end = i + 1; end < r->out.n && together(r, end, close);)
+            end++;
+        if (i > 0 && end < r->out.n)
+            add_read(counts, gaps, &d, end - i, r->out.v[i].t_ns - r->out.v[i - 1].t_ns);
+    }
+    if (d.reads > 0) {
+        double n = (double)d.reads;
+        stat_sort(counts, d.reads);
+        stat_sort(gaps, d.reads);
+        d.per_read /= n;
+        d.step_share /= n;
+        d.several /= n;
+        d.same_share = mode_share(counts, d.reads);
+        d.gap_ns = stat_median(gaps, d.reads);
+    }
+    free(gaps);
+    free(counts);
+    return d;
+}
+
+/* Lost packets hold back what comes after them: such a clump is nobody's buffer. */
+static bool is_stream(const struct request *r)
+{
+    return metrics_request_counts(r) && r->stream_reply && r->out.n >= EVENTS_MIN &&
+           r->retransmissions == 0;
+}
+
+enum manner { STEADY, STEPS, BY_EVENTS, BY_BYTES, IN_CLUMPS, MANNERS };
+
+static double burst_spread(const struct bursts *b)
+{
+    return b->n >= BURSTS_MIN && b->mean > 0 ? sqrt(b->squares / (b->n - 1)) / b->mean : NAN;
+}
+
+static enum manner manner_of(const struct finder *f, const struct request *r,
+                             const struct delivery *d)
+{
+    bool same = d->same_share >= SAME_SHARE;
+    if (d->reads >= STEPS_MIN && d->step_share >= STEP_SHARE && d->several >= STEP_SEVERAL && !same)
+        return STEPS;
+    if (d->reads < READS_MIN || d->gap_ns < (double)f->o->clump_gap_ns)
+        return STEADY;
+    if (same && d->several >= SAME_SHARE)
+        return BY_EVENTS;
+    if (d->per_read <= f->o->clump_events)
+        return STEADY;
+    return d->per_read > BURST_EVENTS && burst_spread(&r->bursts) < BURST_SPREAD ? BY_BYTES
+                                                                                 : IN_CLUMPS;
+}
+
+/* "In N of M streams text (typically X amount)." */
+struct delivered {
+    enum finding_id id;
+    finder_test *test; /* NULL: by its manner */
+    const char *text, *amount;
+    const char *metrics[2];
+};
+
+static void say(struct finder *f, const struct delivered *d, const struct found *found)
+{
+    struct finding *x =
+        finder_add(f, d->id,
+                   audit_printf(f->a, "In %zu of %zu streams %s (typically %.4g %s).", found->n,
+                                found->of, d->text, found->typical, d->amount));
+    for (size_t i = 0; i < 2 && d->metrics[i] != NULL; i++)
+        finder_affects(x, d->metrics[i], NAN);
+    finder_cite_found(f, x, found, true);
+}
+
+static const struct delivered manners[MANNERS] = {
+    [IN_CLUMPS] = {FINDING_STREAM_CLUMPED,
+                   NULL,
+                   "several events come at a time, with long gaps between: something collects them "
+                   "on the way",
+                   "events a read",
+                   {"icl", "output_tps_user"}},
+    [BY_BYTES] = {FINDING_STREAM_FIXED_BURSTS,
+                  NULL,
+                  "text comes in bursts of one size in bytes, whatever is in them: a buffer that "
+                  "is sent when it "
+                  "is full",
+                  "bytes",
+                  {"ttft", "output_tps_user"}},
+    [BY_EVENTS] = {FINDING_STREAM_COALESCED,
+                   NULL,
+                   "the same number of events comes with every read: the server sends them "
+                   "together on purpose",
+                   "events a read",
+                   {"icl", NULL}},
+    [STEPS] = {FINDING_STREAM_STEPS,
+               NULL,
+               "text comes in steps of 40 ms, with as many events as were ready: as Nagle's "
+               "algorithm makes "
+               "when acknowledgements are delayed",
+               "events a step",
+               {"icl", "ttft"}},
+};
+
+/* Every stream is looked at once. */
+static void find_manners(struct finder *f)
+{
+    struct found found[MANNERS] = {0};
+    VEC(double) amounts[MANNERS] = {0};
+    size_t streams = 0;
+    for (size_t i = 0; i < f->scope->n; i++) {
+        const struct request *r = finder_nth(f, i);
+        if (!is_stream(r))
+            continue;
+        struct delivery d = delivery_of(r);
+        enum manner m = manner_of(f, r, &d);
+        streams++;
+        found_add(&found[m], f->scope->requests[i]);
+        VEC_PUSH(&amounts[m], m == BY_BYTES ? r->bursts.mean : d.per_read);
+    }
+    for (int m = STEADY; m < MANNERS; m++) {
+        if (m != STEADY && found[m].n > 0) {
+            stat_sort(amounts[m].v, amounts[m].n);
+            found[m].of = streams;
+            found[m].typical = stat_median(amounts[m].v, amounts[m].n);
+            say(f, &manners[m], &found[m]);
+        }
+        VEC_FREE(&amounts[m]);
+    }
+}
+
+/* --- what is in an event ---------------------------------------------------------------------- */
+
+/* Tokens that may have text; -1: not known. */
+static int64_t text_tokens(const struct request *r)
+{
+    int64_t n = request_tokens(r);
+    return n < 0 ? -1 : n - (r->usage.reasoning > 0 ? r->usage.reasoning : 0);
+}
+
+struct piece {
+    uint32_t bytes; /* of the largest event */
+    double median;  /* of all */
+};
+
+static struct piece largest_piece(const struct request *r)
+{
+    struct piece p = {0};
+    double *v = mem_array(r->out.n + 1, sizeof *v);
+    for (size_t i = 0; i < r->out.n; i++) {
+        v[i] = r->out.v[i].bytes;
+        p.bytes = r->out.v[i].bytes > p.bytes ? r->out.v[i].bytes : p.bytes;
+    }
+    stat_sort(v, r->out.n);
+    p.median = stat_median(v, r->out.n);
+    free(v);
+    return p;
+}
+
+/* A parser that waits until it knows where text belongs, and then sends what it has: P47. Half of
+ * the text in one event is no stream at all, which is said elsewhere. */
+static enum shows has_batch(const struct finder *f, const struct request *r, double *percent)
+{
+    int64_t n = text_tokens(r);
+    if (!is_stream(r) || n < 0)
+        return SHOWS_SILENT;
+    if ((double)n <= f->o->tokens_per_event * (double)r->out.n)
+        return SHOWS_NO;
+    struct piece p = largest_piece(r);
+    *percent = 100 * (double)p.bytes / (double)r->text_bytes;
+    return *percent > 100 * f->o->piece_share && p.bytes > PIECE_MEDIANS * p.median ? SHOWS_YES
+                                                                                    : SHOWS_NO;
+}
+
+static enum shows has_several(const struct finder *f, const struct request *r, double *per_event)
+{
+    int64_t n = text_tokens(r);
+    double percent;
+    if (!is_stream(r) || n < 0)
+        return SHOWS_SILENT;
+    *per_event = (double)n / (double)r->out.n;
+    return *per_event > f->o->tokens_per_event && has_batch(f, r, &percent) == SHOWS_NO ? SHOWS_YES
+                                                                                        : SHOWS_NO;
+}
+
+static enum shows cut_after_line(const struct finder *f, const struct request *r, double *bytes)
+{
+    if (!r->stream_reply || r->status / 100 != 2)
+        return SHOWS_SILENT;
+    *bytes = r->longest_event;
+    return r->longest_event > f->o->long_line && r->outcome == OUTCOME_CUT_SHORT && !r->damaged
+               ? SHOWS_YES
+               : SHOWS_NO;
+}
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+static const struct delivered rows[] = {
+    {FINDING_STREAM_BATCHED_PIECE,
+     has_batch,
+     "one event has a large part of the text, and the others about a token each: it was held back "
+     "until it was known where it belongs, as parsers of thinking and tools do",
+     "% of the text",
+     {"output_tps_user", "ttft"}},
+    {FINDING_STREAM_TOKENS_PER_EVENT,
+     has_several,
+     "an event carries several tokens",
+     "tokens an event",
+     {"icl", NULL}},
+    {FINDING_STREAM_LONG_LINE,
+     cut_after_line,
+     "the reply was cut short and has an event that readers with a limit of the line give up at",
+     "bytes",
+     {"failed", NULL}},
+};
+
+void findings_delivery(struct finder *f)
+{
+    find_manners(f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct found found = finder_gather(f, rows[i].test);
+        if (found.n > 0)
+            say(f, &rows[i], &found);
+    }
+}

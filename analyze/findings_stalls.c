@@ -1,0 +1,199 @@
+/* Findings of stalls: in cycles, of all streams together, while a prompt is read. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/finder.h"
+#include "analyze/metrics.h"
+#include "analyze/metrics_speedup.h"
+#include "analyze/stalls.h"
+#include "traces/base/clock.h"
+#include "traces/base/mem.h"
+#include "traces/base/units.h"
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct stall *x = a, *y = b;
+    if (x->excess_ns != y->excess_ns)
+        return x->excess_ns > y->excess_ns ? -1 : 1;
+    return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
+}
+
+/* Reorders v. */
+static void cite_costliest(struct finder *f, struct finding *to, struct stall *v, size_t n)
+{
+    if (n > 0)
+        qsort(v, n, sizeof *v, by_cost);
+    for (size_t i = 0; i < n && i < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[v[i].request];
+        const struct output_event *e = &r->out.v[v[i].event];
+        finder_cite(to, r, e->packet, true, EVIDENCE_NO_OFFSET, e->t_ns,
+                    "first output event after a stall");
+    }
+}
+
+static void say_cycle(struct finder *f, struct stalls *x)
+{
+    char period[32];
+    struct finding *y = finder_add(
+        f, FINDING_SERVER_CYCLIC_STALLS,
+        audit_printf(
+            f->a,
+            "Every %s the output all but stops: %zu gaps of more than %g medians, %.3g %% "
+            "of the time between first and last output. The excess time repeats itself a "
+            "period later (r = %.2f), and the stalls fall on it (m R^2 = %.3g over %" PRId64
+            " cycles): something collects, flushes or throttles in step.",
+            units_duration(llround(x->period_s * NS_PER_S), period), x->all.n, f->o->stall_factor,
+            100 * x->lost_share, x->correlation, x->score, x->cycles));
+    finder_affects(y, "output_tps_user", -100 * x->lost_share);
+    cite_costliest(f, y, x->all.v, x->all.n);
+}
+
+/* --- of all streams at once ------------------------------------------------------------------- */
+
+enum { LOOKS_MOST = 20000000 }; /* at requests, in all moments */
+
+#define ALL_SHARE 0.8     /* of the streams that were running */
+#define PREFILL_SHARE 0.5 /* of the stall, in which another prompt was read */
+#define SAME_START 0.5    /* of the stall, within which those of other streams begin */
+
+/* A moment at which streams stalled: stalls v[from .. end), by time. */
+struct moment {
+    size_t from, end;
+    int64_t t_ns, length_ns;
+};
+
+static bool is_stalled(const struct stalls *x, const struct moment *m, size_t request)
+{
+    for (size_t i = m->from; i < m->end; i++) {
+        if (x->all.v[i].request == request)
+            return true;
+    }
+    return false;
+}
+
+/* Who was writing then; did all but a few of them stall? And was a prompt being read meanwhile? */
+struct company {
+    size_t running, stalled;
+    bool reading;
+};
+
+static struct company company_at(const struct finder *f, const struct stalls *x,
+                                 const struct moment *m)
+{
+    struct company c = {0};
+    int64_t to = m->t_ns + m->length_ns;
+    for (size_t i = 0; i < f->scope->n; i++) {
+        const struct request *r = finder_nth(f, i);
+        if (r->out.n == 0)
+            continue;
+        int64_t first = r->out.v[0].t_ns, last = r->out.v[r->out.n - 1].t_ns;
+        int64_t from = r->t0 > m->t_ns ? r->t0 : m->t_ns, until = first < to ? first : to;
+        c.reading |= (double)(until - from) > PREFILL_SHARE * (double)m->length_ns;
+        if (first > m->t_ns || last < to)
+            continue;
+        c.running++;
+        c.stalled += is_stalled(x, m, f->scope->requests[i]);
+    }
+    return c;
+}
+
+/* Stalls by what stops them. */
+struct stopped {
+    size_t moments, streams; /* streams: the most at once */
+    int64_t lost_ns;
+    VEC(struct stall) all;
+};
+
+static void add_moment(struct stopped *to, const struct stalls *x, const struct moment *m,
+                       size_t stalled)
+{
+    to->moments++;
+    to->streams = stalled > to->streams ? stalled : to->streams;
+    for (size_t i = m->from; i < m->end; i++) {
+        to->lost_ns += x->all.v[i].excess_ns;
+        VEC_PUSH(&to->all, x->all.v[i]);
+    }
+}
+
+/* A client that does not read stops its streams too. */
+static bool is_clients(const struct finder *f, const struct stalls *x, const struct moment *m)
+{
+    for (size_t i = m->from; i < m->end; i++) {
+        if (f->a->requests.v[x->all.v[i].request].zero_windows > 0)
+            return true;
+    }
+    return false;
+}
+
+static void sort_moments(const struct finder *f, const struct stalls *x, struct stopped *reading,
+                         struct stopped *together)
+{
+    size_t looks = 0;
+    for (size_t i = 0, end; i < x->all.n && looks < LOOKS_MOST; i = end, looks += f->scope->n) {
+        const struct stall *s = &x->all.v[i];
+        struct moment m = {i, i + 1, s->t_ns, s->excess_ns};
+        while (m.end < x->all.n &&
+               (double)(x->all.v[m.end].t_ns - s->t_ns) < SAME_START * (double)s->excess_ns)
+            m.end++;
+        end = m.end;
+        struct company c = company_at(f, x, &m);
+        if (c.running == 0 || (double)c.stalled < ALL_SHARE * (double)c.running ||
+            is_clients(f, x, &m))
+            continue;
+        if (c.reading)
+            add_moment(reading, x, &m, c.stalled);
+        else if (c.stalled > 1)
+            add_moment(together, x, &m, c.stalled);
+    }
+}
+
+static double window_ns(const struct finder *f)
+{
+    double sum = 0;
+    for (size_t i = 0; i < f->scope->n; i++) {
+        const struct request *r = finder_nth(f, i);
+        if (r->out.n > 1)
+            sum += (double)(r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns);
+    }
+    return sum;
+}
+
+static void say_stopped(struct finder *f, enum finding_id id, struct stopped *s, const char *text)
+{
+    double share = (double)s->lost_ns / fmax(1, window_ns(f));
+    if (s->moments >= (size_t)f->o->stall_moments && share >= f->o->stall_share) {
+        struct finding *x = finder_add(
+            f, id,
+            audit_printf(f->a,
+                         "At %zu moments all streams that were running stopped (at most %zu "
+                         "of them at once) %s: %.3g %% of the time between first and last "
+                         "output.",
+                         s->moments, s->streams, text, 100 * share));
+        finder_affects(x, "output_tps_user", -100 * share);
+        finder_affects(x, "icl", NAN);
+        cite_costliest(f, x, s->all.v, s->all.n);
+    }
+    VEC_FREE(&s->all);
+}
+
+static void find_stopped(struct finder *f, const struct stalls *x)
+{
+    struct stopped reading = {0}, together = {0};
+    sort_moments(f, x, &reading, &together);
+    say_stopped(f, FINDING_SERVER_PREFILL_STALLS, &reading, "while another prompt was read");
+    say_stopped(f, FINDING_SERVER_JOINT_STALLS, &together, "and no prompt was being read");
+}
+
+void findings_stalls(struct finder *f)
+{
+    struct stalls x;
+    if (f->scope->n == 0)
+        return;
+    stalls_find(f->a, f->scope, f->o, &x);
+    if (isnan(x.period_s))
+        find_stopped(f, &x);
+    else if (!x.by_client)
+        say_cycle(f, &x);
+    stalls_free(&x);
+}

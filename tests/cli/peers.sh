@@ -1,0 +1,18 @@
+#!/bin/sh
+# peers.sh TOKAUDIT: result files that other benchmarks wrote of recorded runs (tests/peers, made by tests/real/peers.sh): the
+# audit of each confirms what tests/peers/*/expected says, accuses nobody, and prints what the tool printed.
+set -eu
+. tests/support/cli.sh
+
+command -v python3 >/dev/null || {
+    skip "no python3"
+    exit 0
+}
+for folder in tests/peers/*/; do
+    python3 tests/support/peer_verdicts.py "$tokaudit" "$folder" >"$tmp/found" || die "$folder"
+    diff -u "${folder}expected" "$tmp/found" >&2 || fail "$folder"
+    if grep -qE '^  (differs|impossible|claims.contradiction|claims.impossible):' "$tmp/found"; then
+        fail "$folder: a real tool is accused"
+    fi
+done
+passed

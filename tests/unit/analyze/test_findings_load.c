@@ -1,0 +1,333 @@
+/* The load, the client and the way between: each fault present, and a near miss. */
+#include <math.h>
+
+#include "tests/unit/analyze/finding_test.h"
+
+static void there(struct audit *a, const char *id, bool is)
+{
+    finding_all(a, &audit_defaults);
+    if (is)
+        assert_true(finding_needs(a, id)->effects.n > 0);
+    else
+        finding_lacks(a, id);
+    audit_free(a);
+    *a = (struct audit){0};
+}
+
+static struct request *send(struct audit *a, double t0, double wait, double length)
+{
+    return scene_add(a, (struct act){.t0 = t0,
+                                     .first = t0 + wait,
+                                     .last = t0 + length,
+                                     .end = t0 + length,
+                                     .events = 20,
+                                     .tokens = 20,
+                                     .prompt = 50});
+}
+
+/* --- schedule --------------------------------------------------------------------------------- */
+
+/* A hundred requests that were due each 0.1 s; so many were sent so late. */
+static void late(enum fidelity_basis basis, int n, int64_t late_ns, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    struct fidelity x = {.trace = 0,
+                         .basis = basis,
+                         .e2el = {.p50 = 1 * NS_PER_S},
+                         .effective = {.p50 = 1 * NS_PER_S + late_ns}};
+    for (int i = 0; i < 100; i++) {
+        send(&a, 0.1 * i, 0.5, 1);
+        int64_t error = i < n ? late_ns : 20000;
+        x.send_error.max = error > x.send_error.max ? error : x.send_error.max;
+        VEC_PUSH(&x.points, ((struct fidelity_point){(size_t)i, 0, error}));
+    }
+    VEC_PUSH(&a.fidelity, x);
+    finding_all(&a, &audit_defaults);
+    if (found) {
+        const struct finding *y = finding_needs(&a, "load.late");
+        assert_true(fabs(y->effects.v[0].percent - (double)late_ns / 1e7) < 1e-9);
+        assert_true(y->evidence.n == 1);
+    } else {
+        finding_lacks(&a, "load.late");
+    }
+    audit_free(&a);
+}
+
+static void p59_p60_sent_late(void **state)
+{
+    (void)state;
+    late(FIDELITY_DUE, 50, 300 * MS, true);
+    late(FIDELITY_DUE, 1, 300 * MS, false); /* one of a hundred may be */
+    late(FIDELITY_DUE, 50, 5 * MS, false);
+    late(FIDELITY_RECORDED, 50, 300 * MS, false); /* it waits for answers that take longer now */
+}
+
+/* --- concurrency ------------------------------------------------------------------------------ */
+
+static const struct ledger_entry planned = {.group = 0};
+
+/* Groups of four that were planned together; each takes 1 s, and they are sent so far apart. */
+static void company(double apart_s, bool by_ledger, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    for (int g = 0; g < 3; g++) {
+        for (int k = 0; k < 4; k++)
+            send(&a, 20 * g + apart_s * k, 0.5, 1);
+    }
+    made_figures(&a, &audit_defaults);
+    for (size_t i = 0; i < a.requests.n; i++) {
+        a.requests.v[i].group = (int64_t)i / 4;
+        a.requests.v[i].ledger = by_ledger ? &planned : NULL;
+    }
+    findings_find(&a, &audit_defaults);
+    if (found)
+        finding_needs(&a, "load.concurrency");
+    else
+        finding_lacks(&a, "load.concurrency");
+    audit_free(&a);
+}
+
+static void as_recorded(size_t now, size_t recorded, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    send(&a, 0, 0.5, 1);
+    VEC_PUSH(&a.fidelity,
+             ((struct fidelity){
+                 .has_recorded = true, .now = {.peak = now}, .recorded = {.peak = recorded}}));
+    there(&a, "load.concurrency", found);
+}
+
+static void in_flight_together(void **state)
+{
+    (void)state;
+    company(1.2, true, true);
+    company(0.2, true, false);
+    company(1.2, false, false); /* nobody meant them to be */
+    as_recorded(4, 8, true);
+    as_recorded(8, 8, false);
+    as_recorded(1, 1, false);
+}
+
+/* So many clients, each with the next request at once, or after a pause. */
+static void closed_loop(int clients, int rounds, double pause_s, const char *id, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    for (int r = 0; r < rounds; r++) {
+        for (int k = 0; k < clients; k++)
+            send(&a, r * (2 + pause_s) + 0.005 * k, 0.5, 2 - 0.001);
+    }
+    there(&a, id, found);
+}
+
+static void p58_at_a_cap(void **state)
+{
+    (void)state;
+    closed_loop(100, 6, 0, "load.cap", true);
+    closed_loop(90, 6, 0, "load.cap", false);  /* nobody's limit */
+    closed_loop(100, 6, 1, "load.cap", false); /* each thinks for a second: not a queue */
+}
+
+/* Eight clients; the last request of one takes so much longer. */
+static void ramp(double drain_s, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    for (int r = 0; r < 10; r++) {
+        for (int k = 0; k < 8; k++)
+            send(&a, 2.0 * r + 0.001 * k, 0.5, r == 9 && k == 7 ? 2 + drain_s : 1.9999);
+    }
+    there(&a, "load.ramp", found);
+}
+
+static void p66_ramps(void **state)
+{
+    (void)state;
+    ramp(10, true);
+    ramp(0.1, false);
+}
+
+/* Twenty seconds of n requests a second, and a first second of its own; each takes 0.3 s. */
+static void open_loop(int first, int n, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < first; i++)
+        send(&a, (double)i / first, 0.0531, 0.31237);
+    for (int i = 0; i < 20 * n; i++)
+        send(&a, 1 + (double)i / n, 0.0531, 0.31237);
+    there(&a, "load.start-burst", found);
+}
+
+static void p61_a_burst_at_the_start(void **state)
+{
+    (void)state;
+    open_loop(40, 7, true);
+    open_loop(9, 7, false);
+    struct audit a = {0};
+    made_trace(&a); /* a closed loop begins with all clients at once */
+    for (int i = 0; i < 480; i++)
+        send(&a, 4 * (i / 40) + 0.001 * (i % 40) + 0.0005, 0.5, 3.9999);
+    there(&a, "load.start-burst", false);
+}
+
+static void bodies(size_t unlike, bool found)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    struct audit a = {0};
+    made_trace(&a);
+    for (size_t i = 0; i < 8; i++)
+        send(&a, 10.0 * (double)i, 0.5, 1)->body_sha256 = names[i % unlike];
+    there(&a, "load.repeated-prompts", found);
+}
+
+static void p62_repeated_prompts(void **state)
+{
+    (void)state;
+    bodies(2, true);
+    bodies(8, false);
+    bodies(6, false);
+}
+
+/* Thirty requests that wait 0.2 s and more, and some that wait 10 s. */
+static void tail(int slow, double more_s, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < 30; i++)
+        send(&a, 20.0 * i, i < slow ? 10 : 0.2 + more_s * i, 15);
+    there(&a, "load.diluted-wait", found);
+}
+
+static void p79_few_make_the_mean(void **state)
+{
+    (void)state;
+    tail(3, 0, true);
+    tail(0, 0.1, false);
+    tail(14, 0, false); /* half of them: the median is about to follow */
+}
+
+/* --- the client ------------------------------------------------------------------------------- */
+
+static void connections(double setup_s, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < 5; i++) {
+        struct request *r = send(&a, 10 * i + 1, 0.5, 1);
+        r->syn_ns = r->t0 - 2 * MS - (int64_t)(setup_s * 1e9);
+        r->accepted_ns = r->t0 - 2 * MS;
+    }
+    there(&a, "client.connections", found);
+}
+
+static void p36_setting_up(void **state)
+{
+    (void)state;
+    connections(0.2, true);
+    connections(0.001, false);
+    struct audit a = {0};
+    made_trace(&a);
+    send(&a, 0, 0.5, 1); /* on a connection that was there */
+    there(&a, "client.connections", false);
+}
+
+static void opening(double setup_s, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < 5; i++) {
+        struct request *r = send(&a, 10 * i + 5, 0.5, 1);
+        r->syn_ns = r->t0 - (int64_t)((i == 2 ? setup_s : 0.001) * 1e9);
+        r->accepted_ns = r->t0;
+    }
+    there(&a, "network.slow-connect", found);
+}
+
+static void connections_that_open_slowly(void **state)
+{
+    (void)state;
+    opening(1.003, true);
+    opening(0.3, false);
+}
+
+static void p59_windows(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    send(&a, 0, 0.5, 1);
+    send(&a, 10, 0.5, 1)->zero_windows = 2;
+    a.traces.v[0].totals.tcp.zero_windows = 2;
+    finding_all(&a, &audit_defaults);
+    const struct finding *x = finding_needs(&a, "client.zero-window");
+    assert_true(x->evidence.n == 3 && x->evidence.v[0].packet == a.requests.v[1].t0_packet);
+    audit_free(&a);
+    a = (struct audit){0};
+    made_trace(&a);
+    send(&a, 0, 3, 4); /* it waits, and its window is open */
+    there(&a, "client.zero-window", false);
+}
+
+/* --- the network ------------------------------------------------------------------------------ */
+
+static void resent(uint64_t n, uint64_t segments, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    send(&a, 0, 0.5, 1)->retransmissions = (uint32_t)n;
+    a.traces.v[0].totals.tcp.retransmissions = n;
+    a.traces.v[0].totals.tcp.segments = segments;
+    there(&a, "network.retransmissions", found);
+}
+
+static void retransmissions(void **state)
+{
+    (void)state;
+    resent(20, 1000, true);
+    resent(20, 100000, false);
+    resent(1, 100, false);
+}
+
+static void resets(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    struct request *r = send(&a, 0, 0.5, 1);
+    r->outcome = OUTCOME_CUT_SHORT;
+    r->end = END_RST;
+    r->whole = false;
+    there(&a, "network.resets", true);
+    made_trace(&a);
+    send(&a, 0, 0.5, 1)->end = END_RST; /* behind a whole reply: in a hurry */
+    there(&a, "network.resets", false);
+}
+
+static int covered(void **state)
+{
+    (void)state;
+    return finding_covered("load.") + finding_covered("client.") + finding_covered("network.");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(p59_p60_sent_late),
+        cmocka_unit_test(in_flight_together),
+        cmocka_unit_test(p58_at_a_cap),
+        cmocka_unit_test(p66_ramps),
+        cmocka_unit_test(p61_a_burst_at_the_start),
+        cmocka_unit_test(p62_repeated_prompts),
+        cmocka_unit_test(p79_few_make_the_mean),
+        cmocka_unit_test(p36_setting_up),
+        cmocka_unit_test(connections_that_open_slowly),
+        cmocka_unit_test(p59_windows),
+        cmocka_unit_test(retransmissions),
+        cmocka_unit_test(resets),
+    };
+    return cmocka_run_group_tests(tests, NULL, covered);
+}

@@ -1,0 +1,244 @@
+/* Counts and clocks that servers state, against the bytes: each where it is wrong, and a near miss.
+ */
+#include <math.h>
+
+#include "tests/unit/analyze/finding_test.h"
+
+static const struct act plain = {.t0 = 0,
+                                 .head = 0.99,
+                                 .first = 1.0,
+                                 .last = 4.0,
+                                 .end = 4.001,
+                                 .events = 301,
+                                 .tokens = 301,
+                                 .prompt = 50,
+                                 .max_tokens = 301};
+
+typedef void change(struct request *r, double x);
+
+/* One reply of 301 tokens in 301 events of 4 bytes, changed. */
+static void reply(change *c, double x, const char *id, bool there)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    c(scene_add(&a, plain), x);
+    finding_scene(&a, &audit_defaults, id, there);
+}
+
+static void state_tokens(struct request *r, double n)
+{
+    r->usage.completion = (int64_t)n;
+    r->asked.max_tokens = -1;
+}
+
+static void hide_reasoning(struct request *r, double n)
+{
+    r->usage.completion = 4000;
+    r->usage.reasoning = (int64_t)n;
+    r->asked.max_tokens = -1;
+}
+
+static void ask_twice(struct request *r, double n)
+{
+    r->usage.completion = (int64_t)n; /* of one of the two, for all we know */
+    r->asked.choices = 2;
+}
+
+static void limit(struct request *r, double n)
+{
+    r->asked.max_tokens = (int64_t)n;
+}
+
+static void send_pictures(struct request *r, double n)
+{
+    r->asked.media = (int64_t)n; /* with 50 tokens of prompt, as stated */
+}
+
+static void send_one_read(struct request *r, double tokens)
+{
+    r->asked.media = 1;
+    r->usage.prompt = (int64_t)tokens;
+}
+
+static void recount(struct request *r, double n)
+{
+    r->recounted = (int64_t)n;
+}
+
+static void count_up(struct request *r, double last)
+{
+    for (size_t i = 0; i < r->out.n; i++)
+        r->out.v[i].stated = (int32_t)i + 1;
+    r->out.v[200].stated = (int32_t)last;
+}
+
+static void counts(void **state)
+{
+    (void)state;
+    reply(state_tokens, 200, "usage.below-events", true);
+    reply(state_tokens, 300, "usage.below-events", false); /* the end is not counted */
+    reply(ask_twice, 200, "usage.below-events", false);
+    reply(state_tokens, 9000, "usage.text-too-short", true); /* 1204 bytes */
+    reply(state_tokens, 2400, "usage.text-too-short", false);
+    reply(hide_reasoning, 3600, "usage.text-too-short", false); /* stated as hidden */
+    reply(hide_reasoning, 100, "usage.text-too-short", true);
+    reply(limit, 250, "usage.above-limit", true);
+    reply(limit, 300, "usage.above-limit", false);
+    reply(recount, 290, "usage.recount", true);
+    reply(recount, 299, "usage.recount", false); /* marks of begin and end */
+    reply(recount, -1, "usage.recount", false);
+    reply(count_up, 100, "usage.decreasing", true);
+    reply(count_up, 200, "usage.decreasing", false); /* as before */
+    reply(send_pictures, 1, "usage.media", true);
+    reply(send_pictures, 0, "usage.media", false);
+    reply(send_one_read, 300, "usage.media", false);
+    reply(state_tokens, -1, "usage.missing", true);
+    reply(state_tokens, 301, "usage.missing", false);
+}
+
+static void long_text(double bytes, bool there)
+{
+    struct audit a = {0};
+    struct act x = plain;
+    made_trace(&a);
+    x.event_bytes = (uint32_t)bytes;
+    scene_add(&a, x);
+    finding_scene(&a, &audit_defaults, "usage.text-too-long", there);
+}
+
+static void a_token_holds_so_much(void **state)
+{
+    (void)state;
+    long_text(60, true);
+    long_text(20, false);
+}
+
+static void a_recount_is_weighed(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    scene_add(&a, plain)->recounted = 430;
+    finding_all(&a, &audit_defaults);
+    const struct finding *x = finding_needs(&a, "usage.recount");
+    assert_true(fabs(x->effects.v[0].percent + 30) < 1e-9); /* 301 of 430 */
+    assert_int_equal(x->evidence.n, 3);
+    audit_free(&a);
+}
+
+/* --- clocks ----------------------------------------------------------------------------------- */
+
+static void state_times(struct request *r, double predicted_ms)
+{
+    r->timings.prompt_n = 50;
+    r->timings.prompt_ms = 950;
+    r->timings.predicted_ms = predicted_ms;
+    r->timings.predicted_n = 301;
+}
+
+static void state_prompt(struct request *r, double ms)
+{
+    r->timings.prompt_ms = ms;
+}
+
+static void state_rate(struct request *r, double rate)
+{
+    r->timings.predicted_per_second = rate;
+}
+
+/* 2 s in all, 0.9 s of it generation. */
+static void state_parts(struct request *r, double prompt_ms)
+{
+    r->timings.total_ms = 2000;
+    r->timings.predicted_ms = 900;
+    r->timings.load_ms = 50;
+    r->timings.prompt_ms = prompt_ms;
+}
+
+static void evaluate(struct request *r, double n)
+{
+    r->timings.prompt_n = n;
+}
+
+static void clocks(void **state)
+{
+    (void)state;
+    reply(state_times, 3500, "timings.too-long", true);
+    reply(state_times, 3100, "timings.too-long", false); /* 4.05 s of 4.001: they round */
+    reply(state_prompt, 200, "timings.hide-wait", true);
+    reply(state_prompt, 910, "timings.hide-wait", false);
+    reply(state_prompt, 850, "timings.hide-wait", false); /* 150 ms are not a fifth of it */
+    reply(state_parts, 300, "timings.gap", true);
+    reply(state_parts, 1000, "timings.gap", false);
+    reply(state_rate, 1000, "timings.rate-differs", true);
+    reply(state_rate, 105, "timings.rate-differs", false);
+    reply(evaluate, 1, "timings.nothing-evaluated", true);
+    reply(evaluate, 50, "timings.nothing-evaluated", false);
+}
+
+static void a_rate_has_a_roof(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    struct audit_options o = audit_defaults;
+    o.bandwidth = UINT64_C(200) * 1000 * 1000 * 1000;
+    o.active_bytes = UINT64_C(3) * 1000 * 1000 * 1000; /* 66.7 tok/s; the scene has 100 */
+    made_trace(&a);
+    scene_add(&a, plain);
+    finding_all(&a, &o);
+    const struct finding *x = finding_needs(&a, "server.above-bandwidth");
+    assert_true(fabs(x->effects.v[0].percent - 50) < 0.1);
+    audit_free(&a);
+    a = (struct audit){0};
+    made_trace(&a);
+    scene_add(&a, plain);
+    o.active_bytes = UINT64_C(2) * 1000 * 1000 * 1000; /* just 100 */
+    finding_scene(&a, &o, "server.above-bandwidth", false);
+    made_trace(&a);
+    scene_add(&a, plain);
+    finding_scene(&a, &audit_defaults, "server.above-bandwidth", false);
+}
+
+/* --- one prompt, several counts --------------------------------------------------------------- */
+
+static void same_prompt(int64_t second, const char *other_body, bool there)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < 3; i++) {
+        struct act x = plain;
+        x.t0 = 10 * i;
+        x.head = x.first = x.t0 + 1;
+        x.last = x.end = x.t0 + 4;
+        x.prompt = i == 1 ? second : 1000;
+        scene_add(&a, x)->body_sha256 = i == 1 ? other_body : "a";
+    }
+    finding_scene(&a, &audit_defaults, "usage.prompt-varies", there);
+}
+
+static void prompts_keep_their_length(void **state)
+{
+    (void)state;
+    same_prompt(5, "a", true);
+    same_prompt(1000, "a", false);
+    same_prompt(5, "b", false);
+}
+
+static int covered(void **state)
+{
+    (void)state;
+    return finding_covered("usage.") + finding_covered("timings.");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts),
+        cmocka_unit_test(a_token_holds_so_much),
+        cmocka_unit_test(a_recount_is_weighed),
+        cmocka_unit_test(clocks),
+        cmocka_unit_test(a_rate_has_a_roof),
+        cmocka_unit_test(prompts_keep_their_length),
+    };
+    return cmocka_run_group_tests(tests, NULL, covered);
+}
