@@ -16,7 +16,7 @@
 #include "traces/base/units.h"
 
 #define STAMPED_LATE_S 0.02 /* a busy client is late by that much: no reason to accuse its tool */
-#define STAMPED_SLACK 1.02 /* and a rate or a time a token, over windows from such a stamp, so much */
+#define STAMPED_SLACK 1.02  /* and what is taken over a window from such a stamp by so much */
 
 static void cite(struct claim *c, const struct request *r, uint64_t packet, bool response,
                  uint64_t offset, int64_t t_ns, const char *what)
@@ -392,8 +392,8 @@ static void judge_bounded(const struct question *q, struct claim *c, const struc
                     audit_printf(a, "%s; the bytes cannot decide whether it is true", said));
 }
 
-/* Nothing to compare with. What gives the claim is said all the same: it may be what its tool had to
- * go by. */
+/* Nothing to compare with. What gives the claim is said all the same: it may be what its tool had
+ * to go by. */
 static void judge_unknown(const struct question *q, struct claim *c)
 {
     const char *missing = definition_missing(q->definitions[0], &q->sets.v[0].scopes.v[0]);
@@ -407,8 +407,9 @@ static void judge_unknown(const struct question *q, struct claim *c)
         set_verdict(c, VERDICT_NOT_MEASURABLE, missing);
 }
 
-/* A tool's own formulas are tried instead of what the name stands for. A decode rate keeps its gates
- * where the text was kept back: who divides by that burst has no rate, whatever the formula. */
+/* A tool's own formulas are tried instead of what the name stands for. A decode rate keeps its
+ * gates where the text was kept back: who divides by that burst has no rate, whatever the formula.
+ */
 static void choose_definitions(struct question *q)
 {
     const struct tool_formula *f = q->basis != NULL ? q->basis->formula : NULL;

@@ -214,6 +214,10 @@ static const struct cli_option options[] = {
      "A request is late if it is sent so long after it was due; 20ms by default.", NULL},
     {"late-share", 0, CLI_DOUBLE, "SHARE", AT(audit.late_share),
      "And so many may be; 0.01 by default.", NULL},
+    {"busy-before", 0, CLI_DURATION, "DURATION", AT(audit.busy_before_ns),
+     "Replies from before the trace matter if they go on for so long beside its requests; 100ms by "
+     "default.",
+     NULL},
     {"ramp-share", 0, CLI_DOUBLE, "SHARE", AT(audit.ramp_share),
      "Ramp-up and drain matter from this share of the time; 0.1 by default.", NULL},
     {"burst-factor", 0, CLI_DOUBLE, "X", AT(audit.burst_factor),

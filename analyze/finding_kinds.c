@@ -315,7 +315,8 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
          "unread unread-share", "P59"},
     [FINDING_CLIENT_LATE_ACK] =
         {"client.late-ack", SEVERITY_WARN, "Packets were acknowledged late",
-         "A machine acknowledges within half a second, whatever its programs do: the client's stood "
+         "A machine acknowledges within half a second, whatever its programs do: the client's "
+         "stood "
          "still, or the way to it was choked. What it measured then is not the server's.",
          "late-ack", "P59"},
     [FINDING_SERVER_PREFILL_STALLS] =
@@ -368,7 +369,7 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
         {"load.busy-before", SEVERITY_WARN, "The server was busy before the recording began",
          "Replies were under way whose requests were sent before: they take the server's time and "
          "are in no figure, so the first waits are too long and throughput is too low.",
-         NULL, "P79"},
+         "busy-before", NULL},
     [FINDING_LOAD_CAP] =
         {"load.cap", SEVERITY_INFO, "Requests in flight stay at a usual limit of clients",
          "Never more than 100, or 1000, and each new one follows an end. If more were asked for, "

@@ -35,6 +35,78 @@ static void find_zero_windows(struct finder *f)
     finder_cite_found(f, x, &found, true);
 }
 
+/* What its machine held ready, or did not even acknowledge. A clock that was set makes times of
+ * nothing, a packet that was not captured makes an acknowledgement late. */
+static enum shows waited(const struct finder *f, const struct request *r, const struct tcp_wait *w,
+                         int64_t least_ns, double *wait_s)
+{
+    if (r->clock_stepped || r->t_end <= r->t0 || trace_drops(&f->a->traces.v[f->trace]) > 0)
+        return SHOWS_SILENT;
+    *wait_s = (double)w->ns / NS_PER_S;
+    return w->n > 0 && w->ns >= least_ns ? SHOWS_YES : SHOWS_NO;
+}
+
+static enum shows read_slowly(const struct finder *f, const struct request *r, double *wait_s)
+{
+    int64_t share = llround(f->o->unread_share * (double)(r->t_end - r->t0));
+    return waited(f, r, &r->unread, share > f->o->unread_ns ? share : f->o->unread_ns, wait_s);
+}
+
+static enum shows acknowledged_late(const struct finder *f, const struct request *r, double *wait_s)
+{
+    return waited(f, r, &r->late_ack, f->o->late_ack_ns, wait_s);
+}
+
+static void cite_waits(const struct finder *f, struct finding *x, const struct found *found,
+                       bool unread)
+{
+    for (size_t i = 0; i < found->n && i < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[found->first[i]];
+        const struct tcp_wait *w = unread ? &r->unread : &r->late_ack;
+        finder_cite(x, r, w->pkt, false, EVIDENCE_NO_OFFSET, w->from_ns + w->ns,
+                    unread ? "the window opens again" : "the late acknowledgement");
+    }
+}
+
+static void find_slow_reader(struct finder *f)
+{
+    struct found found = finder_gather(f, read_slowly);
+    char wait[32];
+    if (found.n == 0)
+        return;
+    const struct tcp_wait *first = &f->a->requests.v[found.first[0]].unread;
+    struct finding *x = finder_add(
+        f, FINDING_CLIENT_SLOW_READER,
+        audit_printf(
+            f->a,
+            "During %zu of %zu requests received bytes lay unread at the client, typically "
+            "for at least %s (in the first, %" PRIu64
+            " bytes at least): by the windows that it offered, its program did not read.",
+            found.n, found.of, units_duration(llround(found.typical * NS_PER_S), wait),
+            first->bytes));
+    finder_affects(x, "icl", NAN);
+    finder_affects(x, "output_tps_user", NAN);
+    cite_waits(f, x, &found, true);
+}
+
+static void find_late_acks(struct finder *f)
+{
+    struct found found = finder_gather(f, acknowledged_late);
+    char wait[32];
+    if (found.n == 0)
+        return;
+    struct finding *x = finder_add(
+        f, FINDING_CLIENT_LATE_ACK,
+        audit_printf(f->a,
+                     "During %zu of %zu requests what the server sent was acknowledged late, "
+                     "typically after %s beyond the way to the client and back: its machine stood "
+                     "still, or the way to it was choked.",
+                     found.n, found.of, units_duration(llround(found.typical * NS_PER_S), wait)));
+    finder_affects(x, "icl", NAN);
+    finder_affects(x, "ttft", NAN);
+    cite_waits(f, x, &found, false);
+}
+
 /* --- connections (P36) ------------------------------------------------------------------------ */
 
 static enum shows opens(const struct finder *f, const struct request *r, double *setup_s)
@@ -157,6 +229,8 @@ static void find_resets(struct finder *f)
 void findings_client(struct finder *f)
 {
     find_zero_windows(f);
+    find_slow_reader(f);
+    find_late_acks(f);
     find_connections(f);
     find_slow_connections(f);
     find_retransmissions(f);

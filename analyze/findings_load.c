@@ -126,6 +126,59 @@ static void find_not_reached(struct finder *f)
         finder_cite_start(y, &f->a->requests.v[c.first]);
 }
 
+/* So many were meant to be in flight all the time, by the ledger; 0: it names no number. */
+static int64_t meant_in_flight(const struct finder *f, const struct run *run)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < run->requests.n; i++) {
+        const struct ledger_entry *l = f->a->requests.v[run->requests.v[i]].ledger;
+        if (l != NULL && l->concurrency > most)
+            most = l->concurrency;
+    }
+    return most;
+}
+
+/* Until the last is sent, how much of the time were so many in flight? */
+static double time_reached(const struct flight_curve *c, double level)
+{
+    int64_t at = 0, reached = 0;
+    size_t last = c->n;
+    while (last > 1 && c->v[last - 1].in_flight <= c->v[last - 2].in_flight)
+        last--; /* point last - 1 is the last send */
+    for (size_t i = 0; i + 1 < last; i++) {
+        int64_t time = c->v[i + 1].t_ns - c->v[i].t_ns;
+        at += time;
+        reached += (double)c->v[i].in_flight >= level ? time : 0;
+    }
+    return at > 0 ? (double)reached / (double)at : NAN;
+}
+
+enum { ROUNDS_MIN = 3 };  /* as many requests as were meant at once, so many times over */
+#define REACHED_SHARE 0.5 /* of the time */
+
+static void find_below_meant(struct finder *f, const struct run *run, const struct flight_curve *c)
+{
+    int64_t meant = meant_in_flight(f, run), peak = 0;
+    if (meant < 2 || (int64_t)run->requests.n < ROUNDS_MIN * meant)
+        return;
+    double share = time_reached(c, REACHED * (double)meant);
+    for (size_t i = 0; i < c->n; i++)
+        peak = c->v[i].in_flight > peak ? c->v[i].in_flight : peak;
+    if (isnan(share) || share >= REACHED_SHARE)
+        return;
+    struct finding *x = finder_add(
+        f, FINDING_LOAD_CONCURRENCY,
+        audit_printf(
+            f->a,
+            "%" PRId64 " requests were meant to be in flight all the time. Until the last "
+            "was sent they were in %.0f %% of it; over the whole run %.1f were on average, "
+            "at most %" PRId64 ": who sent them was too slow.",
+            meant, 100 * share, run->concurrency, peak));
+    finder_affects(x, "concurrency_avg", 100 * (run->concurrency / (double)meant - 1));
+    finder_affects(x, "output_tps", NAN);
+    finder_cite_start(x, &f->a->requests.v[run->requests.v[0]]);
+}
+
 static const int64_t usual_caps[] = {100, 1000}; /* connections, of aiohttp and httpx; of an SDK */
 
 #define AT_CAP_SHARE 0.2                       /* of the time */
@@ -342,8 +395,40 @@ static void find_dilution(struct finder *f)
     free(v);
 }
 
+/* --- busy before the start -------------------------------------------------------------------- */
+
+/* What is a request's own time begins with the first that was seen; a stream that has ended by then
+ * is nobody's trouble, and a lost packet may have been its request. */
+static void find_busy_before(struct finder *f)
+{
+    const struct trace_info *t = &f->a->traces.v[f->trace];
+    const struct exchange_before *b = &t->totals.before;
+    char after[32];
+    if (b->streams == 0 || trace_drops(t) > 0 || f->scope->n == 0)
+        return;
+    const struct request *first = finder_nth(f, 0);
+    for (size_t i = 1; i < f->scope->n; i++)
+        first = finder_nth(f, i)->t0 < first->t0 ? finder_nth(f, i) : first;
+    if (b->last_t_ns - first->t0 < f->o->busy_before_ns)
+        return;
+    struct finding *x = finder_add(
+        f, FINDING_LOAD_BUSY_BEFORE,
+        audit_printf(f->a,
+                     "%" PRIu64
+                     " replies were streaming when the trace began, and went on (%" PRIu64
+                     " bytes) until %s after the first request was sent: their requests were not "
+                     "seen, and they take part in no figure.",
+                     b->streams, b->bytes, units_duration(b->last_t_ns - first->t0, after)));
+    finder_affects(x, "ttft", NAN);
+    finder_affects(x, "output_tps", NAN);
+    VEC_PUSH(&x->evidence, ((struct evidence){f->trace, b->pkt, b->conn, true, b->off, b->t_ns,
+                                              "a piece of a reply without a request"}));
+    finder_cite_start(x, first);
+}
+
 void findings_load(struct finder *f)
 {
+    find_busy_before(f);
     find_dilution(f);
     find_late(f);
     find_not_reached(f);
@@ -354,6 +439,7 @@ void findings_load(struct finder *f)
             continue;
         struct flight_curve c = {0};
         metrics_concurrency(f->a, run->requests.v, run->requests.n, &c);
+        find_below_meant(f, run, &c);
         find_cap(f, run, &c);
         find_ramp(f, run, &c);
         find_start_burst(f, run);

@@ -65,6 +65,35 @@ static void cite_failures(struct finder *f, struct finding *x)
     }
 }
 
+/* P80: their text was made in the time of the run, and is in no rate. By events, as they state no
+ * number of tokens yet. */
+static void find_open(struct finder *f, size_t n, size_t all)
+{
+    const struct request *first = NULL;
+    size_t events = 0, counted = 0;
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace != f->trace || r->dialect == NULL)
+            continue;
+        if (metrics_request_counts(r))
+            counted += r->out.n;
+        if (r->outcome != OUTCOME_OPEN)
+            continue;
+        first = first == NULL ? r : first;
+        events += r->out.n;
+    }
+    struct finding *x = finder_add(
+        f, FINDING_REQUESTS_OPEN,
+        audit_printf(f->a,
+                     "%zu of %zu requests have no end in this trace; %zu events with text came of "
+                     "them, and %zu of those that are counted.",
+                     n, all, events, counted));
+    if (events > 0)
+        finder_affects(x, "output_tps", -100 * (double)events / (double)(events + counted));
+    finder_cite_start(x, first);
+    finder_cite_text(x, first);
+}
+
 static void find_failures(struct finder *f)
 {
     size_t n[OUTCOME_NOT_LLM + 1] = {0}, all = 0, failed = 0;
@@ -80,9 +109,7 @@ static void find_failures(struct finder *f)
             status = r->status;
     }
     if (n[OUTCOME_OPEN] > 0)
-        finder_add(f, FINDING_REQUESTS_OPEN,
-                   audit_printf(f->a, "%zu of %zu requests have no end in this trace.",
-                                n[OUTCOME_OPEN], all));
+        find_open(f, n[OUTCOME_OPEN], all);
     if (n[OUTCOME_UNREADABLE] > 0)
         finder_add(f, FINDING_REQUESTS_UNREADABLE,
                    audit_printf(

@@ -175,6 +175,18 @@ static enum shows rate_differs(const struct finder *f, const struct request *r, 
     return fabs(*percent) > 100 * f->o->stated_rate ? SHOWS_YES : SHOWS_NO;
 }
 
+/* The server's own count over its own time; some count one token less than they name. */
+static enum shows rate_contradicts(const struct finder *f, const struct request *r, double *percent)
+{
+    const struct server_timings *t = &r->timings;
+    if (!metrics_request_counts(r) || r->asked.choices > 1 || !(t->predicted_per_second > 0) ||
+        !(t->predicted_n >= TEXT_TOKENS_MIN) || !(t->predicted_ms > 0))
+        return SHOWS_SILENT;
+    double own = 1000 * t->predicted_n / t->predicted_ms;
+    *percent = 100 * (t->predicted_per_second / own - 1);
+    return fabs(*percent) > 100 * (f->o->stated_rate + 1 / t->predicted_n) ? SHOWS_YES : SHOWS_NO;
+}
+
 enum { KNOWN_PROMPT = 16 };
 
 static enum shows nothing_evaluated(const struct finder *f, const struct request *r,
@@ -242,6 +254,9 @@ static const struct stated {
      "prompt_tps", false},
     {FINDING_TIMINGS_RATE_DIFFERS, rate_differs, "state another decode rate than the wire shows",
      "%", "output_tps_user", true},
+    {FINDING_TIMINGS_CONTRADICTION, rate_contradicts,
+     "state a decode rate that does not follow from their own count and time", "%", "stated_tps",
+     true},
     {FINDING_TIMINGS_NOTHING_EVALUATED, nothing_evaluated,
      "state that one prompt token or none was evaluated, of a longer prompt: a prompt rate by that "
      "count says nothing",

@@ -38,6 +38,7 @@ const struct audit_options audit_defaults = {
     .stall_share = 0.02,
     .late_ns = 20 * (int64_t)NS_PER_MS,
     .late_share = 0.01,
+    .busy_before_ns = 100 * (int64_t)NS_PER_MS,
     .ramp_share = 0.1,
     .burst_factor = 1.5,
     .dilution = 2,

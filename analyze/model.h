@@ -144,11 +144,11 @@ struct request {
 
     /* What its text and its counts may be mistaken for. */
     struct text_units text;
-    uint64_t reasoning_bytes, tool_bytes; /* of it */
+    uint64_t reasoning_bytes, tool_bytes;         /* of it */
     uint32_t content_events, first_choice_events; /* with content; with text of choice 0 */
     uint32_t choices_seen;                        /* the highest number of a choice, and one */
-    int64_t content_ns;             /* the first event with content; -1 */
-    int64_t keepalive_ns;           /* the first comment or ping; -1 */
+    int64_t content_ns;                           /* the first event with content; -1 */
+    int64_t keepalive_ns;                         /* the first comment or ping; -1 */
     uint32_t stated_times;          /* events that stated completion tokens, a start included */
     int64_t stated_sum, prompt_sum; /* of all those statements, added up */
     int64_t stated_last; /* the last of counts that were of one event each: usage holds their sum;
@@ -162,10 +162,10 @@ struct request {
     bool whole;                  /* the response was complete, but for what came behind the
                                     end mark to a client that had hung up */
     uint32_t longest_event;      /* bytes of its data */
-    uint32_t retransmissions; /* on its connection while it ran, both directions */
-    uint32_t zero_windows;    /* times that the client's window closed then */
-    struct tcp_wait unread;   /* the longest that bytes lay unread at the client meanwhile … */
-    struct tcp_wait late_ack; /* … or waited to be acknowledged; n = 0: none is known */
+    uint32_t retransmissions;    /* on its connection while it ran, both directions */
+    uint32_t zero_windows;       /* times that the client's window closed then */
+    struct tcp_wait unread;      /* the longest that bytes lay unread at the client meanwhile … */
+    struct tcp_wait late_ack;    /* … or waited to be acknowledged; n = 0: none is known */
     uint32_t repeated; /* pieces of text equal to the one 1, 2, 3 or 4 before: the most of these */
     struct bursts bursts;
 
@@ -385,58 +385,59 @@ struct audit {
 
 /* Thresholds; every one is an option of `tokaudit analyze`. */
 struct audit_options {
-    int64_t gate_events;      /* M >= 3 */
-    int64_t gate_reads;       /* in >= 3 reads */
-    int64_t gate_tokens;      /* N >= 8 */
-    int64_t gate_window_ns;   /* decode_window >= 50 ms */
-    double gate_share;        /* decode_window >= 0.05 of e2el */
-    double tolerance;         /* of a claim: 0.01 */
-    int64_t vantage_ns;       /* allowance an end: 1 ms */
-    int64_t group_ns;         /* release groups without a ledger: 50 ms */
-    int64_t run_gap_ns;       /* 0: a trace without ledger is one run */
-    int64_t claim_trace;      /* number of the trace that claims are about; 0: all */
-    double max_rate;          /* tok/s nobody can reach; 0: none given */
-    int64_t warmup;           /* without a ledger, the first so many of each run are warm-up: 0 */
-    double stall_factor;      /* a stall is a gap of more than so many medians of its stream: 5 */
-    double stall_correlation; /* of the excess time with itself a period later: 0.3 */
-    double stall_score;       /* m R^2 of the stalls' times on that period: 8.4 */
-    int64_t stall_cycles;     /* so many periods at least: 5 */
-    double prefill_exponent;  /* of ttft over the prompt, from which it is superlinear: 1.3 */
-    double serial_share;      /* of requests that waited for those before them: 0.8 */
-    double early_share;       /* of max_tokens, below which an answer stopped early: 0.5 */
-    double cache_share;       /* of prompt tokens that were cached, from which it is said: 0.5 */
+    int64_t gate_events;        /* M >= 3 */
+    int64_t gate_reads;         /* in >= 3 reads */
+    int64_t gate_tokens;        /* N >= 8 */
+    int64_t gate_window_ns;     /* decode_window >= 50 ms */
+    double gate_share;          /* decode_window >= 0.05 of e2el */
+    double tolerance;           /* of a claim: 0.01 */
+    int64_t vantage_ns;         /* allowance an end: 1 ms */
+    int64_t group_ns;           /* release groups without a ledger: 50 ms */
+    int64_t run_gap_ns;         /* 0: a trace without ledger is one run */
+    int64_t claim_trace;        /* number of the trace that claims are about; 0: all */
+    double max_rate;            /* tok/s nobody can reach; 0: none given */
+    int64_t warmup;             /* without a ledger, the first so many of each run are warm-up: 0 */
+    double stall_factor;        /* a stall is a gap of more than so many medians of its stream: 5 */
+    double stall_correlation;   /* of the excess time with itself a period later: 0.3 */
+    double stall_score;         /* m R^2 of the stalls' times on that period: 8.4 */
+    int64_t stall_cycles;       /* so many periods at least: 5 */
+    double prefill_exponent;    /* of ttft over the prompt, from which it is superlinear: 1.3 */
+    double serial_share;        /* of requests that waited for those before them: 0.8 */
+    double early_share;         /* of max_tokens, below which an answer stopped early: 0.5 */
+    double cache_share;         /* of prompt tokens that were cached, from which it is said: 0.5 */
     double bytes_per_token_max; /* of text, on average over a reply: 40 */
     double bytes_per_token_min; /* 0.5 */
     double count_tolerance;     /* of recounted against stated tokens: 0.03 */
-    int64_t hidden_wait_ns;     /* of ttft, that the server's own prompt time leaves out: 100 ms … */
-    double hidden_share;        /* … and this share of it: 0.2 */
-    double stated_rate;         /* by which the server's own rate may differ: 0.1 */
-    uint64_t bandwidth;         /* of the server's memory, bytes/s; 0: not given */
-    uint64_t active_bytes;      /* that each token reads; 0: not given */
-    double slower_together;     /* speedup, below which a server degrades: 0.95 */
-    double faster_together;     /* … above which it batches: 1.05 */
-    double cold_factor;         /* of the longest other wait, that a first one exceeds: 2 */
-    double packing_spread;      /* tokens an event, most over least, by which text is unlike: 1.3 */
-    int64_t stall_moments;      /* at which all streams stopped: 3 … */
-    double stall_share;         /* … and the share of their time lost in them: 0.02 */
-    int64_t late_ns;            /* behind its due time, from which a request is late: 20 ms … */
-    double late_share;          /* … and the share that may be: 0.01 */
-    double ramp_share;          /* of the time, below the load's plateau: 0.1 */
-    double burst_factor;        /* of the later rate of sending, in the first second: 1.5 */
-    double dilution;            /* mean ttft over its median: 2 */
-    double connect_share;       /* of ttft, that a connection takes: 0.05 */
-    int64_t slow_connect_ns;    /* until a connection is accepted: 900 ms */
-    int64_t unread_ns;          /* that bytes lie unread at the client: 200 ms … */
-    double unread_share;        /* … and this share of the request's time: 0.05 */
-    int64_t late_ack_ns;        /* until bytes are acknowledged, beyond the way there: 500 ms */
-    double resent_share;        /* of segments, that were sent again: 0.001 */
-    double clump_events;        /* a read, from which events come in clumps: 3 */
-    int64_t clump_gap_ns;       /* … and so long between them: 10 ms */
-    double tokens_per_event;    /* above which an event has several: 1.5 */
-    double piece_share;         /* of the text in one event, among single tokens: 0.2 */
-    uint64_t long_line;         /* bytes of an event that readers may give up at: 64 KiB */
-    double timeout_spread;      /* of the ages at which requests are given up: 0.02 */
-    double repeat_share;        /* of the pieces of a text, that repeat those before: 0.9 */
+    int64_t hidden_wait_ns;  /* of ttft, that the server's own prompt time leaves out: 100 ms … */
+    double hidden_share;     /* … and this share of it: 0.2 */
+    double stated_rate;      /* by which the server's own rate may differ: 0.1 */
+    uint64_t bandwidth;      /* of the server's memory, bytes/s; 0: not given */
+    uint64_t active_bytes;   /* that each token reads; 0: not given */
+    double slower_together;  /* speedup, below which a server degrades: 0.95 */
+    double faster_together;  /* … above which it batches: 1.05 */
+    double cold_factor;      /* of the longest other wait, that a first one exceeds: 2 */
+    double packing_spread;   /* tokens an event, most over least, by which text is unlike: 1.3 */
+    int64_t stall_moments;   /* at which all streams stopped: 3 … */
+    double stall_share;      /* … and the share of their time lost in them: 0.02 */
+    int64_t late_ns;         /* behind its due time, from which a request is late: 20 ms … */
+    double late_share;       /* … and the share that may be: 0.01 */
+    int64_t busy_before_ns;     /* of the run, with replies from before it under way: 100 ms */
+    double ramp_share;       /* of the time, below the load's plateau: 0.1 */
+    double burst_factor;     /* of the later rate of sending, in the first second: 1.5 */
+    double dilution;         /* mean ttft over its median: 2 */
+    double connect_share;    /* of ttft, that a connection takes: 0.05 */
+    int64_t slow_connect_ns; /* until a connection is accepted: 900 ms */
+    int64_t unread_ns;       /* that bytes lie unread at the client: 200 ms … */
+    double unread_share;     /* … and this share of the request's time: 0.05 */
+    int64_t late_ack_ns;     /* until bytes are acknowledged, beyond the way there: 500 ms */
+    double resent_share;     /* of segments, that were sent again: 0.001 */
+    double clump_events;     /* a read, from which events come in clumps: 3 */
+    int64_t clump_gap_ns;    /* … and so long between them: 10 ms */
+    double tokens_per_event; /* above which an event has several: 1.5 */
+    double piece_share;      /* of the text in one event, among single tokens: 0.2 */
+    uint64_t long_line;      /* bytes of an event that readers may give up at: 64 KiB */
+    double timeout_spread;   /* of the ages at which requests are given up: 0.02 */
+    double repeat_share;     /* of the pieces of a text, that repeat those before: 0.9 */
     enum percentile_method percentile;
     double slo[REQUEST_METRICS]; /* s at most, for a request to be good; 0: no limit */
 };

@@ -18,7 +18,7 @@ enum { ROWS_SHOWN = 60, WHY_SHOWN = 8, CAUSES_SHOWN = 3 };
 enum {
     VERDICT_WIDTH = 16,
     NAME_WIDTH_MIN = 8,
-    NAME_WIDTH_MAX = 36,
+    NAME_WIDTH_MAX = 68,
     FIGURE_WIDTH = 14,
     RATIO_WIDTH = 8
 };
@@ -55,15 +55,33 @@ static const char *name_of(struct arena *texts, const struct claim *c)
     return figure_text(texts, "%.*s", (int)n, c->text);
 }
 
+static size_t points_of(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+/* A name that is too long is cut in its middle: names of a tool begin and end alike. */
+static const char *name_cut(struct arena *texts, const char *name, size_t width)
+{
+    size_t n = points_of(name), head = width / 2 - 1;
+    if (n <= width)
+        return name;
+    const char *tail = name;
+    for (size_t left = n - (width - head - 1); left > 0 || ((unsigned char)*tail & 0xC0) == 0x80;
+         tail++)
+        left -= ((unsigned char)*tail & 0xC0) != 0x80 && left > 0;
+    return figure_text(texts, "%s%s", figure_cut(texts, name, head + 1), tail);
+}
+
 static size_t name_width(const struct claim **v, size_t n)
 {
     struct arena texts = {0};
     size_t width = NAME_WIDTH_MIN;
     for (size_t i = 0; i < n; i++) {
-        const char *name = name_of(&texts, v[i]);
-        size_t points = 0;
-        for (; *name != '\0'; name++)
-            points += ((unsigned char)*name & 0xC0) != 0x80;
+        size_t points = points_of(name_of(&texts, v[i]));
         width = points > width ? points : width;
     }
     arena_free(&texts);
@@ -90,7 +108,7 @@ static void put_row(struct report *r, const struct claim *c, size_t names)
     report_marked(r, report_look_of_verdict(c->verdict), "");
     buf_puts(r->out, " ");
     cell(r, verdict_name(c->verdict), VERDICT_WIDTH - 2, false);
-    cell(r, name_of(&texts, c), names, false);
+    cell(r, name_cut(&texts, name_of(&texts, c), names), names, false);
     cell(r, figure_claimed(&texts, c), FIGURE_WIDTH, true);
     cell(r, figure_quantity(&texts, c, c->recomputed), FIGURE_WIDTH, true);
     cell(r, c->verdict == VERDICT_CONFIRMED ? "" : figure_off_by(&texts, c->claimed, c->recomputed),

@@ -177,6 +177,8 @@ static struct ledger_entry entry_of(const struct schedule *d, const struct slot 
                                  .end_ns = clock_real_ns(),
                                  .body_sha256 = r->body_sha256,
                                  .conn_planned = r->conn,
+                                 .concurrency =
+                                     f->unit->timed || r->after >= 0 ? 0 : d->plan->concurrency,
                                  .has_recorded = r->recorded != NULL};
     if (r->recorded != NULL)
         entry.recorded = (struct ledger_recorded){

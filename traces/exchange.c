@@ -320,12 +320,14 @@ static int client_data(void *ctx, struct span in)
 {
     struct exchange_conn *c = ctx;
     c->t_latest = in.at.t_ready;
+    c->asked = true;
     return c->tunnel ? TA_OK : c->to_requests.data(c->to_requests.ctx, in);
 }
 
 static int client_gap(void *ctx, uint64_t n, struct mark at)
 {
     struct exchange_conn *c = ctx;
+    c->asked = true;
     if (c->asking != NULL)
         c->asking->x.damaged = true;
     return c->tunnel ? TA_OK : c->to_requests.gap(c->to_requests.ctx, n, at);
@@ -354,10 +356,40 @@ static bool wait_for_request(struct exchange_conn *c, struct span in)
     return true;
 }
 
+static bool starts_event(const uint8_t *p, size_t n)
+{
+    static const char field[] = "data:";
+    for (size_t i = 0; i + sizeof field - 1 <= n; i++) {
+        if ((i == 0 || p[i - 1] == '\n') && memcmp(p + i, field, sizeof field - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The connection is older than the trace, and nothing has been asked on it since. */
+static void watch_before(struct exchange_conn *c, const struct span *in)
+{
+    struct exchange_before *b = &c->shared->before;
+    bool first = !c->before && starts_event(in->p, in->n);
+    if (first && b->streams++ == 0) {
+        b->conn = c->conn->id;
+        b->pkt = in->at.pkt;
+        b->off = in->at.off;
+        b->t_ns = in->at.t_ready;
+    }
+    c->before |= first;
+    if (c->before) {
+        b->bytes += in->n;
+        b->last_t_ns = in->at.t_ready > b->last_t_ns ? in->at.t_ready : b->last_t_ns;
+    }
+}
+
 static int server_data(void *ctx, struct span in)
 {
     struct exchange_conn *c = ctx;
     c->t_latest = in.at.t_ready;
+    if (!c->asked && c->conn != NULL && c->conn->midstream)
+        watch_before(c, &in);
     c->server_spoke = true;
     if (c->answering == NULL && wait_for_request(c, in))
         return TA_OK;

@@ -76,8 +76,16 @@ struct exchange_sink {
     void (*anomaly)(void *ctx, struct exchange *x, const struct anomaly *a); /* x may be NULL */
 };
 
+/* Event streams that were under way when the trace began: their requests were not seen. */
+struct exchange_before {
+    uint64_t streams, bytes; /* … and so many bytes of them */
+    uint64_t conn, pkt, off; /* the first piece of the first one … */
+    int64_t t_ns, last_t_ns; /* … and the last of any */
+};
+
 /* What the connections of a trace share; all zero to begin with. */
 struct exchange_shared {
+    struct exchange_before before;
     uint64_t last_id;
     size_t held;  /* bytes of request bodies */
     bool blanked; /* bodies were overwritten before they were written: those with a coding, whole */

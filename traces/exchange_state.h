@@ -44,6 +44,8 @@ struct exchange_conn {
     bool tunnel;                                      /* no HTTP any more */
     bool given_up;
     bool server_spoke; /* or may have, before the trace began */
+    bool asked;        /* the client has said something */
+    bool before;       /* an event stream was under way before that */
     bool server_over;
     enum end_kind server_end;
     struct mark server_end_at;

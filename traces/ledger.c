@@ -33,6 +33,7 @@ static const struct field numbers[] = {
     FIELD(nth, false, true, 0),
     FIELD(status, false, false, 0),
     FIELD(conn_planned, false, false, -1),
+    FIELD(concurrency, false, false, 0),
 };
 
 static const struct field recorded[] = {

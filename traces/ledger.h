@@ -41,6 +41,7 @@ struct ledger_entry {
     int64_t conn_planned;    /* requests that share it were meant for one connection; -1: for any */
     bool has_recorded;
     struct ledger_recorded recorded;
+    int64_t concurrency; /* so many were meant to be in flight all the time; 0: not stated */
 };
 
 /* One JSON object into the writer. */

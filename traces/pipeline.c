@@ -332,6 +332,7 @@ int pipeline_run(struct reader *r, struct pipeline_sink sink, struct pipeline_to
     if (rc == TA_OK)
         rc = tcp_finish(p.tcp);
     totals->tcp = tcp_totals(p.tcp);
+    totals->before = p.shared.before;
     totals->fragments = fragments_totals(p.fragments).fragments;
     totals->fragments_lost = fragments_totals(p.fragments).lost;
     fragments_free(p.fragments);

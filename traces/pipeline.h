@@ -50,6 +50,7 @@ struct pipeline_totals {
     uint16_t link;                               /* of the first packet */
     uint64_t tls_connections, http2_connections; /* seen, and not readable here */
     struct tcp_totals tcp;
+    struct exchange_before before;
 };
 
 /* Runs r to its end. TA_OK, TA_STOP if a callback stopped it, or a fault of the tool. */

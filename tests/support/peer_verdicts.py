@@ -3,7 +3,8 @@
     peer_verdicts.py TOKAUDIT FOLDER
 
 FOLDER holds trace.pcapng.gz, the tool's files and a file 'audit' of lines: "claims FILE..." and, where they
-help, "tool NAME" (for --as), "slo SLO", "tokenizer FILE" and "warmup N" (for --as: what the tool left out).
+help, "tool NAME" (for --as), "slo SLO", "tokenizer FILE" and "warmup N" (for --as: what the tool left out), or "wrong FILE", a tokenizer that
+the tool was given and that is not the model's: claims are said without and with it.
 Prints, for each file of claims, how many figures are confirmed and each that is not; then how many of --as's figures are
 those that the tool wrote, to within 2 % or LATE seconds, and each that is not.
 """
@@ -17,9 +18,9 @@ import sys
 LATE = 0.025  # s: a client on a busy machine comes to read so late
 
 
-def analysis(tokaudit, folder, *arguments):
+def analysis(tokaudit, folder, *arguments, tokenizer=None):
     command = [tokaudit, "analyze", os.path.join(folder, "trace.pcapng.gz"), "--format", "json"]
-    tokenizer = instructions(folder).get("tokenizer")
+    tokenizer = tokenizer or instructions(folder).get("tokenizer")
     command += ["--tokenizer", tokenizer] if tokenizer else []
     done = subprocess.run(command + list(arguments), stdout=subprocess.PIPE, check=False)
     if done.returncode not in (0, 1):
@@ -32,8 +33,8 @@ def instructions(folder):
         return dict(line.strip().split(" ", 1) for line in file)
 
 
-def say_claims(tokaudit, folder, name):
-    audit = analysis(tokaudit, folder, "--claims", os.path.join(folder, name))
+def say_claims(tokaudit, folder, name, tokenizer=None):
+    audit = analysis(tokaudit, folder, "--claims", os.path.join(folder, name), tokenizer=tokenizer)
     counts = collections.Counter(claim["verdict"] for claim in audit["claims"])
     print(f"{name}: {counts['confirmed']} of {len(audit['claims'])} figures are confirmed")
     for claim in audit["claims"]:
@@ -101,6 +102,10 @@ def main():
     files = asked["claims"].split()
     for name in files:
         say_claims(tokaudit, folder, name)
+    if "wrong" in asked:
+        print(f"with the tokenizer that the tool was given, {asked['wrong']}:")
+        for name in files:
+            say_claims(tokaudit, folder, name, asked["wrong"])
     if "tool" in asked:
         say_as(tokaudit, folder, asked["tool"], asked.get("slo"), files)
 

@@ -219,7 +219,10 @@ static void failures_are_counted_by_kind(void **state)
     assert_true(x->effects.n == 1 && x->effects.v[0].percent == 37.5);
     assert_int_equal(x->evidence.n, 3);
     assert_true(x->evidence.v[0].packet == a.requests.v[2].t0_packet);
-    needs(&a, "requests.open", SEVERITY_INFO);
+    x = needs(&a, "requests.open", SEVERITY_INFO);
+    assert_true(x->effects.n == 1); /* one such text, and three that are counted */
+    assert_true(fabs(x->effects.v[0].percent + 25) < 1e-9);
+    assert_int_equal(x->evidence.n, 3);
     needs(&a, "requests.unreadable", SEVERITY_INFO);
     needs(&a, "requests.cut-short", SEVERITY_WARN);
     assert_int_equal(a.findings.n, 4);

@@ -111,6 +111,67 @@ static void in_flight_together(void **state)
     as_recorded(1, 1, false);
 }
 
+/* Eight were meant; so many clients, each with the next request after a pause. */
+static void meant(int64_t in_flight, int clients, double pause_s, bool found)
+{
+    struct audit a = {0};
+    const struct ledger_entry l = {
+        .workload = "w", .name = "r", .group = -1, .concurrency = in_flight};
+    made_trace(&a);
+    for (int r = 0; r < 10; r++) {
+        for (int k = 0; k < clients; k++)
+            send(&a, r * (2 + pause_s) + 0.005 * k, 0.5, 2 - 0.001)->ledger = &l;
+    }
+    finding_all(&a, &audit_defaults);
+    if (found)
+        assert_true(finding_needs(&a, "load.concurrency")->effects.v[0].percent < -20);
+    else
+        finding_lacks(&a, "load.concurrency");
+    audit_free(&a);
+}
+
+static void p57_as_many_as_were_meant(void **state)
+{
+    (void)state;
+    meant(8, 8, 0, false);
+    meant(8, 6, 0, true);
+    meant(8, 8, 3, true); /* all pause together, most of the time */
+    meant(8, 8, 0.5, false);
+    meant(0, 6, 0, false); /* no number was meant */
+}
+
+/* Replies that nobody asked for in the trace, until so long after the first request. */
+static void before(double until_s, uint64_t dropped, bool found)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    send(&a, 1, 0.5, 1);
+    struct pipeline_totals *t = &a.traces.v[0].totals;
+    t->before = (struct exchange_before){3, 9000, 1, 1, 0, scene_ns(0), scene_ns(1 + until_s)};
+    t->counted_received = 100;
+    t->counted_dropped = dropped;
+    t->counted_if_dropped = 0;
+    finding_all(&a, &audit_defaults);
+    if (found)
+        assert_true(finding_needs(&a, "load.busy-before")->evidence.n == 2);
+    else
+        finding_lacks(&a, "load.busy-before");
+    audit_free(&a);
+}
+
+static void p79_busy_before(void **state)
+{
+    (void)state;
+    before(2, 0, true);
+    before(-0.5, 0, false); /* it was over by then */
+    before(0.05, 0, false); /* … or nearly */
+    before(2, 7, false);    /* their requests may have been lost */
+    struct audit a = {0};
+    made_trace(&a);
+    send(&a, 1, 0.5, 1);
+    there(&a, "load.busy-before", false);
+}
+
 /* So many clients, each with the next request at once, or after a pause. */
 static void closed_loop(int clients, int rounds, double pause_s, const char *id, bool found)
 {
@@ -272,6 +333,45 @@ static void p59_windows(void **state)
     there(&a, "client.zero-window", false);
 }
 
+/* Of the second of three requests, each of 4 s. */
+static void waiting(int64_t unread_ns, int64_t late_ack_ns, bool stepped, const char *id)
+{
+    static const char *const all[] = {"client.slow-reader", "client.late-ack"};
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < 3; i++)
+        send(&a, 10 * i, 0.5, 4);
+    struct request *r = &a.requests.v[1];
+    if (unread_ns > 0)
+        r->unread = (struct tcp_wait){1, r->t0 + 1000 * MS, unread_ns, 20000, 77};
+    if (late_ack_ns > 0)
+        r->late_ack = (struct tcp_wait){1, r->t0 + 1000 * MS, late_ack_ns, 0, 78};
+    r->clock_stepped = stepped;
+    finding_all(&a, &audit_defaults);
+    for (size_t i = 0; i < 2; i++) {
+        if (id == NULL || strcmp(id, all[i]) != 0) {
+            finding_lacks(&a, all[i]);
+            continue;
+        }
+        const struct finding *x = finding_needs(&a, id);
+        assert_true(x->evidence.n == 1 && x->evidence.v[0].packet == 77 + i);
+        assert_true(x->evidence.v[0].t_ns == r->t0 + 1000 * MS + unread_ns + late_ack_ns);
+        assert_true(x->effects.n == 2);
+    }
+    audit_free(&a);
+}
+
+static void p59_a_client_that_is_slow(void **state)
+{
+    (void)state;
+    waiting(900 * MS, 0, false, "client.slow-reader");
+    waiting(150 * MS, 0, false, NULL);
+    waiting(900 * MS, 0, true, NULL); /* a clock that was set */
+    waiting(0, 800 * MS, false, "client.late-ack");
+    waiting(0, 800 * MS, true, NULL);
+    waiting(0, 0, false, NULL);
+}
+
 /* --- the network ------------------------------------------------------------------------------ */
 
 static void resent(uint64_t n, uint64_t segments, bool found)
@@ -318,6 +418,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(p59_p60_sent_late),
         cmocka_unit_test(in_flight_together),
+        cmocka_unit_test(p57_as_many_as_were_meant),
+        cmocka_unit_test(p79_busy_before),
+        cmocka_unit_test(p59_a_client_that_is_slow),
         cmocka_unit_test(p58_at_a_cap),
         cmocka_unit_test(p66_ramps),
         cmocka_unit_test(p61_a_burst_at_the_start),

@@ -146,6 +146,20 @@ static void state_rate(struct request *r, double rate)
     r->timings.predicted_per_second = rate;
 }
 
+/* 100 tokens in 1 s, by its own count and clock. */
+static void state_all(struct request *r, double rate)
+{
+    r->timings.predicted_n = 100;
+    r->timings.predicted_ms = 1000;
+    r->timings.predicted_per_second = rate;
+}
+
+static void state_none(struct request *r, double rate)
+{
+    state_all(r, rate);
+    r->timings.predicted_ms = NAN;
+}
+
 /* 2 s in all, 0.9 s of it generation. */
 static void state_parts(struct request *r, double prompt_ms)
 {
@@ -172,6 +186,10 @@ static void clocks(void **state)
     reply(state_parts, 1000, "timings.gap", false);
     reply(state_rate, 1000, "timings.rate-differs", true);
     reply(state_rate, 105, "timings.rate-differs", false);
+    reply(state_all, 300, "timings.contradiction", true);
+    reply(state_all, 100, "timings.contradiction", false);
+    reply(state_all, 110.9, "timings.contradiction", false);
+    reply(state_none, 300, "timings.contradiction", false); /* over which time is not stated */
     reply(evaluate, 1, "timings.nothing-evaluated", true);
     reply(evaluate, 50, "timings.nothing-evaluated", false);
 }

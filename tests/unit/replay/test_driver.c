@@ -868,6 +868,7 @@ static void planned_connections(void **state)
         assert_int_equal(entry(&f, want[k].i)->local_port, entry(&f, want[k].like)->local_port);
         assert_int_equal(entry(&f, want[k].i)->nth, want[k].nth);
         assert_int_equal(entry(&f, want[k].i)->conn_planned, f.plan.requests.v[want[k].i].conn);
+        assert_int_equal(entry(&f, want[k].i)->concurrency, 0);
     }
     assert_int_not_equal(entry(&f, 0)->local_port, entry(&f, 1)->local_port);
     assert_int_not_equal(entry(&f, 3)->local_port, entry(&f, 0)->local_port);
@@ -936,6 +937,7 @@ static void at_most_so_many_in_flight(void **state)
             at_once += entry(&f, k)->sent_ns <= entry(&f, i)->sent_ns &&
                        entry(&f, k)->end_ns > entry(&f, i)->sent_ns;
         assert_in_range(at_once, 1, LIMIT);
+        assert_int_equal(entry(&f, i)->concurrency, LIMIT);
         assert_true(i < LIMIT || entry(&f, i)->sent_ns >= entry(&f, i - LIMIT)->sent_ns);
     }
     end(&f);

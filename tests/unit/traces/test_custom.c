@@ -67,7 +67,8 @@ static const struct ledger_entry full = {"run_single",
                                          "e3b0c442",
                                          3,
                                          true,
-                                         {4, 0, 17, 200, 11, 12}};
+                                         {4, 0, 17, 200, 11, 12},
+                                         8};
 
 static void ledger_text(struct buf *b, const struct ledger_entry *entry)
 {
@@ -88,6 +89,7 @@ static void assert_same_entry(const struct ledger_entry *a, const struct ledger_
                             b->first_ns, b->end_ns, b->local_port, b->nth,    b->status};
     assert_memory_equal(of_a, of_b, sizeof of_a);
     assert_int_equal(a->conn_planned, b->conn_planned);
+    assert_int_equal(a->concurrency, b->concurrency);
     assert_int_equal(a->body_sha256 == NULL, b->body_sha256 == NULL);
     if (a->body_sha256 != NULL)
         assert_string_equal(a->body_sha256, b->body_sha256);
@@ -119,6 +121,7 @@ static void ledger_round_trip(void **state)
             in.has_recorded = false;
         if (mask & 1u << 11)
             in.body_sha256 = NULL;
+        in.concurrency = mask & 1 ? 8 : 0;
         ledger_text(&b, &in);
         struct json *v = json_parse((const char *)b.p, b.n, NULL);
         assert_true(ledger_read(v, &a, &out));

@@ -967,6 +967,47 @@ static void test_stop(void **state)
     assert_int_equal(s.done, 2); /* each that began is given back */
 }
 
+/* --- before the trace ----------------------------------------------------------------------- */
+
+/* What the server of a connection says; before it, the client, if it does. */
+static struct exchange_before under_way(bool midstream, const char *asks, const char *says)
+{
+    struct exchange_shared shared = {0};
+    struct tcp_conn conn = {.id = 7, .midstream = midstream};
+    struct exchange_conn *c = exchange_conn_new(&conn, (struct exchange_sink){0}, &shared);
+    struct byte_sink server = exchange_from_server(c);
+    if (asks[0] != '\0')
+        send(c, asks, strlen(asks));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(server.data(server.ctx, (struct span){(const uint8_t *)says,
+                                                               strlen(says),
+                                                               {10, 100 + i, 100 + i, 3, 3}}),
+                         TA_OK);
+    send(c, GET("/"), sizeof GET("/") - 1); /* what it says from now on has been asked for */
+    assert_int_equal(
+        server.data(server.ctx,
+                    (struct span){(const uint8_t *)says, strlen(says), {90, 200, 200, 9, 9}}),
+        TA_OK);
+    exchange_conn_free(c);
+    return shared.before;
+}
+
+static void test_under_way_before(void **state)
+{
+    (void)state;
+    struct exchange_before b = under_way(true, "", "b\"}\n\ndata: {}\n\n");
+    assert_int_equal(b.streams, 1);
+    assert_int_equal(b.bytes, 3 * 15);
+    assert_int_equal(b.conn, 7);
+    assert_int_equal(b.pkt, 3);
+    assert_int_equal(b.off, 10);
+    assert_int_equal(b.t_ns, 100);
+    assert_int_equal(b.last_t_ns, 102);
+    assert_int_equal(under_way(false, "", "data: {}\n\n").streams, 0);
+    assert_int_equal(under_way(true, GET("/"), "data: {}\n\n").streams, 0);
+    assert_int_equal(under_way(true, "", "no data: {}\n\n").streams, 0); /* a document */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1006,6 +1047,7 @@ int main(void)
         cmocka_unit_test(test_bodies_held),
         cmocka_unit_test(test_pending_are_bounded),
         cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_under_way_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
