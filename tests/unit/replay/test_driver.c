@@ -253,7 +253,7 @@ struct contents {
     struct buf sent[CONNECTIONS], received[CONNECTIONS];
     uint16_t ports[CONNECTIONS];
     size_t n;
-    int64_t last_ns; /* times never go back, of whichever connection */
+    int64_t last_ns[CONNECTIONS]; /* of a connection's packets times never go back */
     struct ledger_entry entries[4096];
     size_t n_entries;
     struct arena texts;
@@ -282,8 +282,8 @@ static void take_packet(struct contents *c, const struct rec *r, uint16_t server
         c->n++;
     }
     size_t i = flow_of(c, up ? s.from.port : s.to.port);
-    assert_true(r->t_ns >= c->last_ns);
-    c->last_ns = r->t_ns;
+    assert_true(r->t_ns >= c->last_ns[i]);
+    c->last_ns[i] = r->t_ns;
     assert_int_equal(buf_add(up ? &c->sent[i] : &c->received[i], s.data, s.n), TA_OK);
 }
 
