@@ -274,7 +274,7 @@ static const char *title_of(struct phantom *p)
                            figure_quantity(texts, p->c, p->c->recomputed), tokens(p), took);
     const char *burst = "";
     if (is_burst(p) && p->window > 0)
-        burst = figure_text(texts, ", then left in one %s burst", duration(p, p->window));
+        burst = figure_text(texts, ", then left within %s", duration(p, p->window));
     else if (is_burst(p))
         burst = ", then left at once";
     return figure_text(texts, "%s never happened: %s took %s%s", claimed, tokens(p), took, burst);
