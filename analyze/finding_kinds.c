@@ -439,15 +439,6 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
          NULL, "P81"},
 };
 
-const struct finding_kind *finding_kind_named(const char *id)
-{
-    for (size_t i = 0; i < FINDING_KINDS; i++) {
-        if (strcmp(finding_kinds[i].id, id) == 0)
-            return &finding_kinds[i];
-    }
-    return NULL;
-}
-
 static bool is_sign_of(const struct finding_kind *k, const char *cause)
 {
     size_t n = strlen(cause);

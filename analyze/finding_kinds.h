@@ -114,9 +114,6 @@ struct finding_kind {
 
 extern const struct finding_kind finding_kinds[FINDING_KINDS];
 
-/* NULL: there is none of that id. */
-const struct finding_kind *finding_kind_named(const char *id);
-
 /* The first kind behind `after` (NULL: of all) that is the sign of the cause "P43", or NULL. */
 const struct finding_kind *finding_kind_of_cause(const char *cause,
                                                  const struct finding_kind *after);

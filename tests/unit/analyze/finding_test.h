@@ -9,6 +9,15 @@
 
 static bool finding_was_found[FINDING_KINDS];
 
+static inline const struct finding_kind *finding_kind_named(const char *id)
+{
+    for (size_t i = 0; i < FINDING_KINDS; i++) {
+        if (strcmp(finding_kinds[i].id, id) == 0)
+            return &finding_kinds[i];
+    }
+    return NULL;
+}
+
 static inline const struct finding *finding_look(const struct audit *a, const char *id)
 {
     if (finding_kind_named(id) == NULL)
