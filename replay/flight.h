@@ -6,8 +6,8 @@
 #include "replay/lanes.h"
 #include "replay/volley.h"
 
-/* Threads for the groups of a plan that are no larger than the number of processors: those go out
- * at once instead of one after the other. NULL: it has none, or the target speaks TLS, whose
+/* Threads for the groups of a plan, one for each processor: members go out at once instead of one
+ * after the other. NULL: it has no group, there is one processor, or the target speaks TLS, whose
  * records are made by the loop. */
 struct volley *flight_volley(const struct units *u, bool tls);
 

@@ -24,6 +24,8 @@ struct slot {
     enum slot_state state;
     size_t request, flying_at;
     int64_t since_ns;
+    int64_t shot_ns; /* real: its last piece was written */
+    bool more;       /* to send, and the socket takes it */
     unsigned tries;
     struct slot *next_waiting; /* for the connection of its lane */
 };

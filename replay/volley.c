@@ -1,6 +1,7 @@
 /* Threads that wait on one word: the call that was answered last, and how many jobs nobody has
  * taken yet. Counting that down is taking one. It can't succeed for a job of a volley that is over:
  * who comes too late finds none, or one of the next. */
+#define _GNU_SOURCE /* a thread's processor */
 #include "replay/volley.h"
 
 #include <assert.h>
@@ -10,12 +11,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "traces/base/clock.h"
 #include "traces/base/mem.h"
 
-enum { COUNT_BITS = 8, COUNT_MASK = (1 << COUNT_BITS) - 1, PATIENCE_NS = 50000 };
+enum { COUNT_BITS = 32, PATIENCE_NS = 50000 };
 
 struct helper {
     struct volley *volley;
@@ -24,8 +24,8 @@ struct helper {
 };
 
 struct volley {
-    void (*job)(void *item);
-    void *items[VOLLEY_MOST];
+    void (*job)(void *ctx, size_t i);
+    void *ctx;
     size_t n;
     _Atomic uint64_t word; /* call << COUNT_BITS | jobs that are left */
     atomic_size_t done;
@@ -38,18 +38,23 @@ struct volley {
     bool ending;
 
     size_t n_helpers;
-    struct helper helpers[VOLLEY_MOST - 1];
+    struct helper helpers[VOLLEY_THREADS - 1];
 };
+
+static size_t left(uint64_t word)
+{
+    return (size_t)(word & UINT32_MAX);
+}
 
 /* Does jobs as long as there are any. */
 static void take_part(struct volley *v)
 {
     uint64_t word = atomic_load_explicit(&v->word, memory_order_acquire);
-    while ((word & COUNT_MASK) > 0) {
+    while (left(word) > 0) {
         if (!atomic_compare_exchange_weak_explicit(&v->word, &word, word - 1, memory_order_acquire,
                                                    memory_order_acquire))
             continue;
-        v->job(v->items[v->n - (word & COUNT_MASK)]);
+        v->job(v->ctx, v->n - left(word));
         atomic_fetch_add_explicit(&v->done, 1, memory_order_release);
         word = atomic_load_explicit(&v->word, memory_order_acquire);
     }
@@ -81,6 +86,32 @@ static void *help(void *arg)
     }
 }
 
+/* A processor that sleeps looks taken on many virtual machines (the kernel can't tell a halted one
+ * from one that the host took away), so that a thread woken up is put where the caller's turns, and
+ * one of the two waits for some 0.3 to 1 ms. Each helper is told a processor of its own, not the
+ * caller's. */
+static void spread_helpers(struct volley *v, size_t n)
+{
+#ifdef __linux__
+    cpu_set_t allowed, one;
+    int here = sched_getcpu();
+    if (here < 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    CPU_CLR((size_t)here, &allowed);
+    for (size_t i = 0, k = 1; i < v->n_helpers && i + 1 < n && k < CPU_SETSIZE; k++) {
+        size_t there = ((size_t)here + k) % CPU_SETSIZE;
+        if (!CPU_ISSET(there, &allowed))
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(there, &one);
+        pthread_setaffinity_np(v->helpers[i++].thread, sizeof one, &one);
+    }
+#else
+    (void)v;
+    (void)n;
+#endif
+}
+
 /* Signals are for the thread that waits for them. */
 static void start_helpers(struct volley *v, size_t n)
 {
@@ -97,15 +128,15 @@ static void start_helpers(struct volley *v, size_t n)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-size_t volley_size(const struct volley *v)
+size_t volley_threads(const struct volley *v)
 {
     return v->n_helpers + 1;
 }
 
-struct volley *volley_new(size_t n, void (*job)(void *item))
+struct volley *volley_new(size_t n, void (*job)(void *ctx, size_t i))
 {
     struct volley *v = mem_zalloc(sizeof *v);
-    assert(n > 0 && n <= VOLLEY_MOST);
+    assert(n > 0 && n <= VOLLEY_THREADS);
     v->job = job;
     pthread_mutex_init(&v->lock, NULL);
     pthread_cond_init(&v->changed, NULL);
@@ -115,6 +146,7 @@ struct volley *volley_new(size_t n, void (*job)(void *item))
 
 void volley_call(struct volley *v, size_t n, int64_t until_ns)
 {
+    spread_helpers(v, n);
     pthread_mutex_lock(&v->lock);
     v->calls++;
     v->wanted = n;
@@ -134,10 +166,10 @@ static void await(struct volley *v, size_t n)
     }
 }
 
-void volley_fire(struct volley *v, void *const *items, size_t n)
+void volley_fire(struct volley *v, void *ctx, size_t n)
 {
-    assert(n <= VOLLEY_MOST);
-    memcpy(v->items, items, n * sizeof *items);
+    assert(n <= UINT32_MAX);
+    v->ctx = ctx;
     v->n = n;
     atomic_store_explicit(&v->done, 0, memory_order_relaxed);
     atomic_store_explicit(&v->word, v->calls << COUNT_BITS | n, memory_order_release);

@@ -1,9 +1,10 @@
 """The bars of replay and serve, judged on the wire: what dumpcap records (tokaudit capture, where there is none), held
 against the ledger's due times, the server's truth, and a bare peer of the same run.
 
-    replay.py TOKAUDIT HTTP_BARE FOLDER [rate|barrier|stream|flood...]     (default all; needs the right to capture)
+    replay.py TOKAUDIT HTTP_BARE FOLDER [rate|llm|barrier|stream|flood...]     (default all; needs the right to capture)
 
-Prints the tables of BENCHMARKS.md. A request's time on the wire is that of its first packet.
+Prints the tables of BENCHMARKS.md. A request's time on the wire is that of its first packet. Peers are those that PATH
+has; aiperf and guidellm need TOKENIZER, a folder with a tokenizer of theirs, too (tests/real/peers.sh makes one).
 """
 import json
 import os
@@ -20,9 +21,10 @@ import time
 import wire
 
 RATE, RATE_S = 1000, 20
-PAIRS, CROWD, CROWDS = 400, 256, 10
+LLM_RATE, LLM_S, LLM_TOKENS = 25, 20, 32
+PAIRS, CROWD, CROWDS = 400, 256, 50
 BARE_APART_NS = 2 * 10**7  # between rounds of http_bare release, which pauses for longer
-STREAMS, STREAM_TPS, STREAM_TOKENS = 256, 45, 450
+STREAMS, STREAM_TPS, STREAM_TOKENS = 256, 45, 700
 FLOOD_STREAMS, FLOOD_TPS, FLOOD_TOKENS = 16, 5000, 10000
 IDEAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../replay/profiles/ideal.json")
 HEADERS = [["Content-Type", "application/json"]]
@@ -83,7 +85,7 @@ class Bench:
             judge = subprocess.Popen(recorder, stderr=said)
         time.sleep(0.5)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
         turns = Turns(run.pid)
         said = run.communicate()
         turns.end()
@@ -130,9 +132,9 @@ def request(i, t_ns, **more):
 # --- rate ---------------------------------------------------------------------------------------
 
 
-def lateness(times):
+def lateness(times, rate):
     """Against the earliest grid of the rate that no request is ahead of: what can be said without a ledger."""
-    off = [t - i * 10**9 // RATE for i, t in enumerate(times)]
+    off = [t - i * 10**9 // rate for i, t in enumerate(times)]
     return [o - min(off) for o in off]
 
 
@@ -146,10 +148,10 @@ def bench_rate(b):
         due = {(e["local_port"], e["nth"]): int(e["due_ns"]) for e in ledger}
         errors = [on_wire[place] - due[place] for place in due if place in on_wire]
         print(f"| tokaudit replay: wire minus due | {len(errors)} | {us(errors)} |")
-        print(f"| tokaudit replay: wire against its best grid | {len(on_wire)} | {us(lateness(sorted(on_wire.values())))} |")
+        print(f"| tokaudit replay: wire against its best grid | {len(on_wire)} | {us(lateness(sorted(on_wire.values()), RATE))} |")
         judged, done = b.judged(server.port, [b.bare, "rate", str(RATE), str(RATE_S), str(server.port)])
         times = [t for t, _, _ in wire.requests(judged, server.port)]
-        print(f"| a bare loop of sleep and write: wire against its best grid | {len(times)} | {us(lateness(times))} |")
+        print(f"| a bare loop of sleep and write: wire against its best grid | {len(times)} | {us(lateness(times, RATE))} |")
         peer = shutil.which("oha", path=os.environ["PATH"] + ":" + os.path.expanduser("~/.cargo/bin"))
         if peer is None:
             print("\nnot installed: oha")
@@ -159,7 +161,53 @@ def bench_rate(b):
         if done.returncode != 0:
             sys.exit(f"oha: {done.stderr}")
         times = [t for t, _, _ in wire.requests(judged, server.port)]
-        print(f"| oha -q {RATE}: wire against its best grid | {len(times)} | {us(lateness(times))} |")
+        print(f"| oha -q {RATE}: wire against its best grid | {len(times)} | {us(lateness(times, RATE))} |")
+
+
+# --- LLM load -----------------------------------------------------------------------------------
+
+
+def llm_peers(port):
+    """The peers that are installed, each with its command for the same load."""
+    url, tokenizer = f"http://127.0.0.1:{port}", os.environ.get("TOKENIZER", "")
+    n = LLM_RATE * LLM_S
+    commands = {
+        "aiperf": ["profile", "-m", "bench", "--endpoint-type", "chat", "--streaming", "-u", url, "--tokenizer", tokenizer,
+                   "--request-count", str(n), "--request-rate", str(LLM_RATE), "--arrival-pattern", "constant",
+                   "--synthetic-input-tokens-mean", "60", "--output-tokens-mean", str(LLM_TOKENS), "--ui", "none"],
+        "guidellm": ["run", "--backend", f"kind=openai_http,target={url},model=bench", "--profile",
+                     f"kind=constant,rate={LLM_RATE}", "--constraint", f"kind=max_requests,count={n}", "--tokenizer",
+                     f"kind=huggingface_auto,model={tokenizer}", "--data",
+                     f"kind=synthetic_text,prompt_tokens=60,output_tokens={LLM_TOKENS}", "--output",
+                     "kind=json,path=guidellm.json", "--disable-progress"]}
+    for name, arguments in commands.items():
+        if shutil.which(name) is None or not os.path.isdir(tokenizer):
+            print(f"| {name}: not installed, or no TOKENIZER | | | | | |")
+        else:
+            yield name, [name] + arguments
+
+
+def bench_llm(b):
+    print(f"\n### {LLM_RATE} streamed chats of {LLM_TOKENS} tokens a second, {LLM_S} s, open loop: wire against its best grid\n")
+    print("| | requests | p50 µs | p99 µs | max µs | CPU s |\n|---|--:|--:|--:|--:|--:|")
+
+    def row(name, judged, port, done):
+        times = [t for t, _, _ in wire.requests(judged, port)]
+        print(f"| {name} | {len(times)} | {us(lateness(times, LLM_RATE))} | {done.cpu_s:.2f} |", flush=True)
+
+    server, port = start_server(b, 200)
+    body = json.dumps({"model": "bench", "stream": True, "max_tokens": LLM_TOKENS,
+                       "messages": [{"role": "user", "content": "word " * 60}]})
+    plan = [request(i, 10**9 + i * 10**9 // LLM_RATE, body=body) for i in range(LLM_RATE * LLM_S)]
+    judged, _, _, done = b.replay(plan, port)
+    row("tokaudit replay", judged, port, done)
+    for name, command in llm_peers(port):
+        judged, done = b.judged(port, command)
+        if done.returncode != 0:
+            sys.exit(f"{name}: {done.stderr[-2000:]}")
+        row(name, judged, port, done)
+    server.send_signal(signal.SIGINT)
+    server.wait()
 
 
 # --- barrier ------------------------------------------------------------------------------------
@@ -237,26 +285,36 @@ def start_server(b, tps):
     return server, port
 
 
-def stream_plan(streams, tps, tokens):
-    """Starts are spread over one step, so that not all tokens of a step are due at one instant."""
+def stream_plan(streams, tps, tokens, evenly):
+    """Evenly: one begins each step and a little, so that the tokens of a step are due one after the other. Otherwise all
+    begin at one instant, and so do all tokens of each step, as those of one batch do."""
     body = json.dumps({"model": "bench", "stream": True, "max_tokens": tokens,
                        "messages": [{"role": "user", "content": "Write a story."}]})
-    return [request(i, 10**9 + i * 10**9 // tps // streams, body=body) for i in range(streams)]
+    step_ns = 10**9 // tps
+    apart_ns = step_ns + step_ns // streams if evenly else 0
+    return [request(i, 10**9 + i * apart_ns, body=body) for i in range(streams)]
 
 
 def event_ends(stream):
     return [m.end() - 1 for m in re.finditer(rb"\n\n", stream.bytes)]
 
 
+def all_open(on_wire):
+    """From when the last stream has begun to when the first ends."""
+    return max(s.times[0] for s in on_wire.values()), min(s.times[-1] for s in on_wire.values())
+
+
 def read_delays(on_wire, at_socket):
-    """Of each event: when its last byte was read minus when that byte's packet passed."""
+    """Of each event while all streams were open: when its last byte was read minus when that byte's packet passed."""
+    begin, end = all_open(on_wire)
     delays, skipped = [], 0
     for port, stream in on_wire.items():
         other = at_socket.get(port)
         if other is None or other.bytes != stream.bytes:
             skipped += 1
             continue
-        delays += [other.time_of(end) - stream.time_of(end) for end in event_ends(stream)]
+        passed = [(at, stream.time_of(at)) for at in event_ends(stream)]
+        delays += [other.time_of(at) - t for at, t in passed if begin <= t <= end]
     return delays, skipped
 
 
@@ -272,23 +330,25 @@ def truth_by_port(path):
 
 
 def event_errors(on_wire, made):
-    """Of each token's event: when its last byte passed minus when the model made the token."""
+    """Of each token's event while all streams were open: when its last byte passed minus when the model made the token."""
+    begin, end = all_open(on_wire)
     errors = []
     for port, due in made.items():
         stream = on_wire[port]
         texts = [m.end() - 1 for m in re.finditer(rb'data: \{[^\n]*"delta":\{[^}]*"content":"[^"][^\n]*\n\n', stream.bytes)]
         if len(texts) == len(due):
-            errors += [stream.time_of(end) - t for end, t in zip(texts, due)]
+            passed = [(stream.time_of(at), t) for at, t in zip(texts, due)]
+            errors += [at - t for at, t in passed if begin <= at <= end]
     return errors
 
 
 class Run:
     """Streams served, replayed and judged."""
 
-    def __init__(self, b, streams, tps, tokens):
+    def __init__(self, b, streams, tps, tokens, evenly=True):
         server, port = start_server(b, tps)
         turns = Turns(server.pid)
-        judged, self.ledger, self.trace, self.replay = b.replay(stream_plan(streams, tps, tokens), port)
+        judged, self.ledger, self.trace, self.replay = b.replay(stream_plan(streams, tps, tokens, evenly), port)
         turns.end()
         self.serve_turns = turns
         server.send_signal(signal.SIGINT)
@@ -309,13 +369,16 @@ class Run:
 
 def bench_stream(b):
     print(f"\n### {STREAMS} streams at once, {STREAM_TPS} events/s each\n")
-    run = Run(b, STREAMS, STREAM_TPS, STREAM_TOKENS)
-    delays, skipped = read_delays(run.on_wire, run.at_socket)
-    errors = event_errors(run.on_wire, truth_by_port(b.path("truth.jsonl")))
     print("| | events | p50 µs | p99 µs | max µs |\n|---|--:|--:|--:|--:|")
-    print(f"| replay: read minus packet | {len(delays)} | {us(delays)} |")
-    print(f"| serve: packet minus due | {len(errors)} | {us(errors)} |")
-    print(f"\n{run.said()} The bytes of {skipped} connections differed between the two traces.")
+    said = []
+    for evenly, due in (True, "tokens due one after the other"), (False, "all tokens of a step due at once"):
+        run = Run(b, STREAMS, STREAM_TPS, STREAM_TOKENS, evenly)
+        delays, skipped = read_delays(run.on_wire, run.at_socket)
+        errors = event_errors(run.on_wire, truth_by_port(b.path("truth.jsonl")))
+        print(f"| {due}. replay: read minus packet | {len(delays)} | {us(delays)} |")
+        print(f"| serve: packet minus due | {len(errors)} | {us(errors)} |")
+        said.append(f"{due.capitalize()}: {run.said()} The bytes of {skipped} connections differed between the two traces.")
+    print("\n" + "\n\n".join(said))
 
 
 def bench_flood(b):
@@ -325,8 +388,8 @@ def bench_flood(b):
 
 
 def main():
-    b = Bench(*sys.argv[1:4])
-    parts = {"rate": bench_rate, "barrier": bench_barrier, "stream": bench_stream, "flood": bench_flood}
+    b = Bench(*map(os.path.abspath, sys.argv[1:4]))
+    parts = {"rate": bench_rate, "llm": bench_llm, "barrier": bench_barrier, "stream": bench_stream, "flood": bench_flood}
     print(f"Judge: {b.judge}.")
     for name in sys.argv[4:] or parts:
         parts[name](b)

@@ -15,30 +15,27 @@
 #include "replay/volley.h"
 #include "traces/base/clock.h"
 
-enum { ROUNDS = 1000 };
+enum { ROUNDS = 1000, JOBS = 300 };
 
 struct job {
     uint64_t *sum; /* its own; not atomic, so that a thread sanitizer sees who is not ordered */
     uint64_t times;
 };
 
-static void do_job(void *item)
+static void do_job(void *jobs, size_t i)
 {
-    struct job *j = item;
+    struct job *j = (struct job *)jobs + i;
     j->times++;
     *j->sum += j->times;
 }
 
 static void fire(struct volley *v, size_t n)
 {
-    uint64_t sums[VOLLEY_MOST] = {0};
-    struct job jobs[VOLLEY_MOST];
-    void *items[VOLLEY_MOST];
-    for (size_t i = 0; i < n; i++) {
+    uint64_t sums[JOBS] = {0};
+    struct job jobs[JOBS];
+    for (size_t i = 0; i < n; i++)
         jobs[i] = (struct job){.sum = &sums[i]};
-        items[i] = &jobs[i];
-    }
-    volley_fire(v, items, n);
+    volley_fire(v, jobs, n);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(jobs[i].times, 1);
         assert_int_equal(sums[i], 1);
@@ -49,13 +46,14 @@ static void fire(struct volley *v, size_t n)
 static void each_is_done_once(void **state)
 {
     (void)state;
-    for (size_t size = 1; size <= VOLLEY_MOST; size += size == 2 ? 2 : 1) {
+    for (size_t size = 1; size <= VOLLEY_THREADS; size += size == 2 ? 2 : 1) {
         struct volley *v = volley_new(size, do_job);
         uint64_t chance = size;
-        assert_true(volley_size(v) >= 1 && volley_size(v) <= size);
+        assert_true(volley_threads(v) >= 1 && volley_threads(v) <= size);
         for (unsigned round = 0; round < ROUNDS; round++) {
             uint64_t how = chance_next(&chance) % 8;
-            size_t n = 1 + (size_t)(chance_next(&chance) % VOLLEY_MOST);
+            size_t n =
+                1 + (size_t)(chance_next(&chance) % (round % 2 == 0 ? JOBS : VOLLEY_THREADS));
             if (how < 4)
                 volley_call(v, n, clock_mono_ns() + NS_PER_MS);
             if (how < 2)
@@ -81,9 +79,9 @@ struct guest {
     bool met;
 };
 
-static void meet(void *item)
+static void meet(void *guests, size_t i)
 {
-    struct guest *g = item;
+    struct guest *g = (struct guest *)guests + i;
     struct meeting *m = g->meeting;
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
@@ -103,11 +101,10 @@ static void two_are_under_way_at_once(void **state)
     (void)state;
     struct meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
     struct guest guests[] = {{&m, false}, {&m, false}};
-    void *items[] = {&guests[0], &guests[1]};
     struct volley *v = volley_new(2, meet);
-    assert_int_equal(volley_size(v), 2);
+    assert_int_equal(volley_threads(v), 2);
     volley_call(v, 2, clock_mono_ns() + INT64_C(60) * NS_PER_S);
-    volley_fire(v, items, 2);
+    volley_fire(v, guests, 2);
     assert_true(guests[0].met && guests[1].met);
     volley_free(v);
 }
@@ -116,12 +113,12 @@ static void two_are_under_way_at_once(void **state)
 static void who_is_called_for_nothing_sleeps_again(void **state)
 {
     (void)state;
-    struct volley *v = volley_new(VOLLEY_MOST, do_job);
-    volley_call(v, VOLLEY_MOST, clock_mono_ns() + NS_PER_MS);
+    struct volley *v = volley_new(VOLLEY_THREADS, do_job);
+    volley_call(v, VOLLEY_THREADS, clock_mono_ns() + NS_PER_MS);
     nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
-    volley_call(v, VOLLEY_MOST, clock_mono_ns() + NS_PER_S);
-    fire(v, VOLLEY_MOST);
-    volley_call(v, VOLLEY_MOST, clock_mono_ns() + 50 * NS_PER_MS);
+    volley_call(v, VOLLEY_THREADS, clock_mono_ns() + NS_PER_S);
+    fire(v, VOLLEY_THREADS);
+    volley_call(v, VOLLEY_THREADS, clock_mono_ns() + 50 * NS_PER_MS);
     volley_free(v); /* while they turn */
     volley_free(NULL);
 }
