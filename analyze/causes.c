@@ -134,12 +134,24 @@ static void apply(const struct cause_row *row, const struct question *q,
         estimates_invert(out);
 }
 
+static double distance(double x, struct interval i)
+{
+    return x < i.lo ? i.lo - x : x > i.hi ? x - i.hi : 0;
+}
+
 /* Is the interval so wide that it would meet nearly anything? A sign on the wire makes up for that,
  * but not where a rate divides by next to no time: bursts are their own rows. */
 static bool says_nothing(const struct cause_row *row, const struct estimate *e)
 {
     bool sure = e->sign && !(row->formula.shape == SHAPE_RATE && of_decoding(row));
     return !sure && interval_spread(e->interval) > WIDEST;
+}
+
+/* Is a formula's result so little known that it may be the right figure as well? Then its number
+ * doesn't tell what made the claim a wrong one. */
+static bool may_be_right(double right, const struct estimate *e)
+{
+    return !e->sign && interval_meets(e->interval, interval_exact(right));
 }
 
 /* The reading of a row that meets the claim; the widest set wins. */
@@ -191,11 +203,6 @@ static void take(struct claim *c, const struct cause *found)
     VEC_PUSH(&c->causes, *found);
 }
 
-static double distance(double x, struct interval i)
-{
-    return x < i.lo ? i.lo - x : x > i.hi ? x - i.hi : 0;
-}
-
 /* What the claim is off by from its own figure, as far as causes must explain it: a formula that
  * hardly differs from the right one meets a claim that hardly does, and says nothing. Infinite:
  * there is no figure, or so few digits were printed that their rounding is all there is. */
@@ -234,6 +241,7 @@ struct trial {
     struct claim *c;
     bool beside;    /* a confirmed claim */
     double off;     /* off_by */
+    double right;   /* the figure as defined; NAN: unknown */
     bool collected; /* mostly_collected */
 };
 
@@ -243,6 +251,7 @@ static void try_row(const struct cause_row *row, const struct trial *t)
     struct reading r;
     if ((row->subjects & (unsigned)q->name->subject) == 0 || !row_meets(row, q, &r) ||
         distance(t->c->claimed, r.estimate.interval) > t->off / 2 ||
+        (!t->beside && may_be_right(t->right, &r.estimate)) ||
         (t->collected && r.label != NULL && of_decoding(row)))
         return;
     const char *text = row->formula.text;
@@ -259,13 +268,21 @@ static void try_row(const struct cause_row *row, const struct trial *t)
         .effect_percent = t->beside ? 100 * (r.estimate.value / t->c->recomputed - 1) : NAN,
     };
     bool moves = isfinite(found.effect_percent) && found.effect_percent != 0;
-    if (!t->beside || (found.by_sign && moves))
+    bool known = interval_spread(found.interval) <= WIDEST;
+    if (!t->beside || (found.by_sign && moves && known))
         take(t->c, &found);
 }
 
 static void try_all(const struct question *q, struct claim *c, bool beside)
 {
-    struct trial t = {q, c, beside, beside ? INFINITY : off_by(q, c), mostly_collected(q)};
+    struct reading own;
+    struct trial t = {.q = q,
+                      .c = c,
+                      .beside = beside,
+                      .off = beside ? INFINITY : off_by(q, c),
+                      .right =
+                          question_figure(q, q->definitions[0], &own) ? own.estimate.value : NAN,
+                      .collected = mostly_collected(q)};
     for (size_t i = 0; i < cause_tables_n; i++) {
         for (size_t k = 0; k < cause_tables[i]->n; k++)
             try_row(&cause_tables[i]->rows[k], &t);

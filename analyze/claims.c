@@ -111,8 +111,9 @@ static const char *compared(struct audit *a, double claimed, double recomputed)
     return audit_printf(a, "%.3g %% %s", 100 * fabs(ratio - 1), ratio > 1 ? "more" : "less");
 }
 
-/* Another figure that the claim agrees with: a mistaken name, not a mistaken measurement. */
-static const char *other_name(const struct question *q)
+/* Another figure that the claim agrees with, and the right one does not: a mistaken name, not a
+ * mistaken measurement. */
+static const char *other_name(const struct question *q, const struct claim *c)
 {
     static const int others[] = {D_OUTPUT_TPS_USER, D_E2E_OUTPUT_TPS, D_TTFR, D_TTFT, D_E2EL,
                                  D_STREAM_END,      D_TPOT,           D_NTPOT};
@@ -121,7 +122,8 @@ static const char *other_name(const struct question *q)
         const struct claim_name *n = claim_name_find(d->name);
         struct reading r;
         if (n != NULL && n->dimension == q->name->dimension && !q->name->of_run &&
-            question_typical(q, 0, d, &r) && interval_meets(r.estimate.interval, q->claimed))
+            question_typical(q, 0, d, &r) && interval_meets(r.estimate.interval, q->claimed) &&
+            !interval_meets(r.estimate.interval, interval_exact(c->recomputed)))
             return d->name;
     }
     return NULL;
@@ -135,7 +137,7 @@ static const char *why(const struct question *q, const struct claim *c)
                             x->by_sign ? ", and its sign is on the wire"
                                        : "; only the number speaks for that");
     }
-    const char *other = other_name(q);
+    const char *other = other_name(q, c);
     if (other != NULL)
         return audit_printf(q->a, "it agrees with another figure, %s", other);
     return "no known formula reproduces it from these bytes";

@@ -17,6 +17,7 @@ struct blocks {
 enum { EARLIEST, RECKONED, LATEST };
 
 #define BLOCK_EVENTS 2 /* a block with fewer events leaves no trace in the times */
+#define APART 4        /* times how late a client stamps, that events are apart */
 #define NARROW 1.1     /* hi/lo of a figure whose agreement with a claim is no chance */
 
 /* The blocks are of five sizes: what is not known closely agrees with too much. */
@@ -186,17 +187,23 @@ static bool most_are_together(const struct scope *s, const struct request *r, si
     return 2 * together > r->out.n;
 }
 
-/* Most events of such a client come together, where on the wire none do: that is its sign. */
+/* Most events of such a client come together, where on the wire none do: that is its sign. What is
+ * together at a client is not known to less than how late it stamps: events that are hardly further
+ * apart say nothing. */
 void formula_block_median(const struct scope *s, struct estimates *out)
 {
     static const size_t sizes[] = {512, 1024, 8192, 65536, 131072};
     double later = (double)s->o->vantage_ns / NS_PER_S;
     for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = scope_nth(s, i);
         size_t k = 0, n = sizeof sizes / sizeof *sizes;
-        while (k < n && !most_are_together(s, scope_nth(s, i), sizes[k]))
+        if (r->out.n < 2 || span_seconds(r->out.v[0].t_ns, r->out.v[r->out.n - 1].t_ns) <
+                                APART * later * (double)(r->out.n - 1))
+            continue;
+        while (k < n && !most_are_together(s, r, sizes[k]))
             k++;
         if (k < n)
-            estimates_add(out, (struct estimate){0, {0, later}, scope_nth(s, i), true});
+            estimates_add(out, (struct estimate){0, {0, later}, r, true});
     }
 }
 

@@ -182,7 +182,8 @@ static void put_cause(struct page *p, const struct claim *c, const struct cause 
     page_raw(p, " = ");
     page_text(p, figure_quantity(&p->texts, c, cause->value));
     if (!isnan(cause->effect_percent))
-        page_printf(p, ", gives it too: %+.2g&nbsp;%%", cause->effect_percent);
+        page_printf(p, ", gives it too: %+.*f&nbsp;%%", fabs(cause->effect_percent) < 10,
+                    cause->effect_percent);
     else
         page_raw(p, cause->by_sign ? ", its sign is on the wire" : ", only the number fits");
     if (cause->note != NULL) {

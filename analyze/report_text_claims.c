@@ -98,7 +98,8 @@ static const char *because(struct arena *texts, const struct claim *c)
     if (fabs(x->effect_percent) < EFFECT_SAID)
         return "";
     if (!isnan(x->effect_percent))
-        return figure_text(texts, "%s gives it too: %+.2g %%", x->id, x->effect_percent);
+        return figure_text(texts, "%s gives it too: %+.*f %%", x->id, fabs(x->effect_percent) < 10,
+                           x->effect_percent);
     return figure_text(texts, "%s %s", x->id, x->title);
 }
 
