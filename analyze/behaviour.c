@@ -1,4 +1,4 @@
-/* Prefill, queue, reuse and early stops of the requests of a scope. */
+/* Prefill, reuse and early stops of the requests of a scope, and the rows of its queue. */
 #include "analyze/behaviour.h"
 
 #include <inttypes.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "analyze/metrics.h"
+#include "analyze/queueing.h"
 #include "analyze/rows.h"
 #include "analyze/stalls.h"
 #include "analyze/stat.h"
 #include "analyze/steps.h"
-#include "traces/base/clock.h"
 #include "traces/base/mem.h"
 
 static const struct request *nth(const struct audit *a, const struct run_scope *s, size_t i)
@@ -27,7 +27,10 @@ static double ttft(const struct request *r)
 /* --- prefill ---------------------------------------------------------------------------------- */
 
 #define PREFILL_RANGE 4.0 /* longest prompt over shortest, from which an exponent is measured */
-enum { PREFILL_MIN = 5, PREFILL_HALF_MIN = 4 };
+#define PREFILL_RANGE_LONGER 3.0 /* … of the longer half: fewer lengths, further from the start */
+#define PREFILL_APART 1.1        /* so many times as long is another length */
+#define PREFILL_ABOVE_START 2.0  /* ttft over the start that it is taken less of */
+enum { PREFILL_MIN = 5, PREFILL_HALF_MIN = 4, PREFILL_LENGTHS_MIN = 4 };
 
 struct prompt {
     double tokens, ttft;
@@ -56,106 +59,120 @@ static size_t gather_prompts(const struct audit *a, const struct run_scope *s, s
     return n;
 }
 
-static void fit_prompts(const struct prompt *v, struct prefill *out)
+/* Where the prompts that are about as long as v[i] end. */
+static size_t length_end(const struct prompt *v, size_t n, size_t i)
+{
+    size_t end = i;
+    while (end < n && v[end].tokens < PREFILL_APART * v[i].tokens)
+        end++;
+    return end;
+}
+
+static size_t lengths_of(const struct prompt *v, size_t n)
+{
+    size_t lengths = 0;
+    for (size_t i = 0; i < n; i = length_end(v, n, i))
+        lengths++;
+    return lengths;
+}
+
+/* The exponent that is left when the prompts of any one length are left out: no cold or lucky one
+ * carries it. */
+static double least_without_one(const double *x, const double *y, const struct prompt *v, size_t n)
+{
+    double *kept_x = mem_array(n + 1, sizeof *kept_x), *kept_y = mem_array(n + 1, sizeof *kept_y);
+    double least = INFINITY;
+    for (size_t i = 0, end; i < n; i = end) {
+        end = length_end(v, n, i);
+        memcpy(kept_x, x, i * sizeof *x);
+        memcpy(kept_y, y, i * sizeof *y);
+        memcpy(kept_x + i, x + end, (n - end) * sizeof *x);
+        memcpy(kept_y + i, y + end, (n - end) * sizeof *y);
+        double slope = stat_slope(kept_x, kept_y, n - (end - i));
+        least = isnan(slope) ? -INFINITY : fmin(least, slope);
+    }
+    free(kept_x);
+    free(kept_y);
+    return least;
+}
+
+/* Of what ttft has over start. */
+static void fit_prompts(const struct prompt *v, double start, struct prefill *out)
 {
     double *x = mem_array(out->n, sizeof *x), *y = mem_array(out->n, sizeof *y);
     double least = INFINITY;
     const struct prompt *last = &v[out->n - 1];
     for (size_t i = 0; i < out->n; i++) {
         x[i] = log(v[i].tokens);
-        y[i] = log(v[i].ttft);
+        y[i] = log(v[i].ttft - start);
         least = fmin(least, v[i].ttft / v[i].tokens);
     }
     struct stat_line line = stat_fit(x, y, out->n);
     out->exponent = line.slope;
     out->interval = line.interval;
+    out->least = fmin(line.interval.lo, least_without_one(x, y, v, out->n));
     out->worse = last->ttft / last->tokens / least;
     free(x);
     free(y);
 }
 
-void behaviour_prefill(struct audit *a, const struct run_scope *s, bool longer_half,
+/* The least ttft of the shorter half v[0 .. half): what a request costs whatever its prompt, and
+ * more. NAN where a longer one's is not clearly above it. */
+static double start_of(const struct prompt *v, size_t half, size_t n)
+{
+    double start = INFINITY;
+    for (size_t i = 0; i < half; i++)
+        start = fmin(start, v[i].ttft);
+    for (size_t i = half; i < n; i++) {
+        if (v[i].ttft < PREFILL_ABOVE_START * start)
+            return NAN;
+    }
+    return start;
+}
+
+static const char *prefill_lacks(struct audit *a, const struct prompt *v, const struct prefill *p,
+                                 size_t needed, double range)
+{
+    size_t lengths = lengths_of(v, p->n);
+    if (p->n < needed)
+        return audit_printf(a,
+                            "%zu requests were alone in flight and state their prompt tokens; %zu "
+                            "are needed",
+                            p->n, needed);
+    if (p->longest < range * p->shortest)
+        return audit_printf(a, "the longest prompt is %.3g times the shortest; %g times are needed",
+                            p->longest / p->shortest, range);
+    if (lengths < PREFILL_LENGTHS_MIN)
+        return audit_printf(a, "the prompts are of %zu lengths; %d are needed", lengths,
+                            PREFILL_LENGTHS_MIN);
+    return NULL;
+}
+
+void behaviour_prefill(struct audit *a, const struct run_scope *s, enum prefill_look look,
                        struct prefill *out)
 {
-    *out = (struct prefill){.exponent = NAN, .interval = {NAN, NAN}};
-    struct prompt *all = mem_array(s->n + 1, sizeof *all), *v = all;
-    size_t n = gather_prompts(a, s, all), needed = longer_half ? PREFILL_HALF_MIN : PREFILL_MIN;
-    if (longer_half) {
-        v += n / 2;
-        n -= n / 2;
+    *out = (struct prefill){.exponent = NAN, .least = NAN, .interval = {NAN, NAN}};
+    struct prompt *all = mem_array(s->n + 1, sizeof *all);
+    size_t n = gather_prompts(a, s, all), from = look == PREFILL_ALL ? 0 : n / 2;
+    const struct prompt *v = all + from;
+    out->n = n - from;
+    if (out->n > 0) {
+        out->shortest = v[0].tokens;
+        out->longest = all[n - 1].tokens;
+        out->of_shortest = v[0].index;
+        out->of_longest = all[n - 1].index;
     }
-    out->n = n;
-    if (n < needed) {
-        out->reason = audit_printf(a,
-                                   "%zu requests were alone in flight and state their prompt "
-                                   "tokens; %zu are needed",
-                                   n, needed);
-        free(all);
-        return;
-    }
-    out->shortest = v[0].tokens;
-    out->longest = v[n - 1].tokens;
-    out->of_shortest = v[0].index;
-    out->of_longest = v[n - 1].index;
-    if (out->longest < PREFILL_RANGE * out->shortest) {
-        out->reason =
-            audit_printf(a, "the longest prompt is %.3g times the shortest; %g times are needed",
-                         out->longest / out->shortest, PREFILL_RANGE);
-    } else {
-        fit_prompts(v, out);
+    out->reason = look == PREFILL_ALL
+                      ? prefill_lacks(a, v, out, PREFILL_MIN, PREFILL_RANGE)
+                      : prefill_lacks(a, v, out, PREFILL_HALF_MIN, PREFILL_RANGE_LONGER);
+    double start = look == PREFILL_LESS_START ? start_of(all, from, n) : 0;
+    if (out->reason == NULL && !isnan(start)) {
+        fit_prompts(v, start, out);
+        out->start = start;
         out->reason = audit_printf(a, "prompts of %.0f to %.0f tokens that were not cached",
                                    out->shortest, out->longest);
     }
     free(all);
-}
-
-/* --- queue ------------------------------------------------------------------------------------ */
-
-#define SLACK_NS 5000000 /* that early a queued answer may begin */
-
-static bool streams(const struct request *r)
-{
-    return metrics_request_counts(r) && r->out.n > 0 &&
-           r->metrics[M_OUTPUT_TPS_USER].grade != GRADE_NOT_MEASURABLE;
-}
-
-/* Those before are looked at through the latest of their ends and of their last outputs: whoever is
- * no longer in flight had its last output before this one was sent. */
-void behaviour_queueing(const struct audit *a, const struct run_scope *s, struct queueing *out)
-{
-    double *steps = mem_array(s->n + 1, sizeof *steps);
-    size_t n_steps = 0, latest = 0;
-    const struct request *before = NULL;
-    int64_t end = -1, last_output = -1;
-    *out = (struct queueing){.step_s = NAN};
-    for (size_t i = 0; i < s->n; i++) {
-        const struct request *r = nth(a, s, i);
-        if (i > 0 && r->run != nth(a, s, i - 1)->run) {
-            before = NULL;
-            end = last_output = -1;
-        }
-        bool waits = r->t0 < end && streams(r) && before != NULL;
-        if (waits) {
-            out->waiting++;
-            out->loose += r->group < 0;
-            steps[n_steps++] = ttft(r) - ttft(before);
-        }
-        if (waits && r->out.v[0].t_ns >= last_output - SLACK_NS) {
-            out->first = out->serial == 0 ? s->requests[i] : out->first;
-            out->first_earlier = out->serial == 0 ? latest : out->first_earlier;
-            out->serial++;
-        }
-        end = r->t_end > end ? r->t_end : end;
-        int64_t om = r->out.n > 0 ? r->out.v[r->out.n - 1].t_ns : -1;
-        latest = om > last_output ? s->requests[i] : latest;
-        last_output = om > last_output ? om : last_output;
-        before = streams(r) ? r : before;
-    }
-    if (n_steps > 0) {
-        stat_sort(steps, n_steps);
-        out->step_s = stat_median(steps, n_steps);
-    }
-    free(steps);
 }
 
 /* --- reuse ------------------------------------------------------------------------------------ */
@@ -291,7 +308,7 @@ static void put_prefill(struct audit *a, const struct run_scope *s)
 {
     for (int half = 0; half < 2; half++) {
         struct prefill p;
-        behaviour_prefill(a, s, half, &p);
+        behaviour_prefill(a, s, half ? PREFILL_LONGER : PREFILL_ALL, &p);
         struct distribution d = {
             .name = half ? "prefill_exponent_long" : "prefill_exponent",
             .unit = "1",
@@ -308,24 +325,26 @@ static void put_prefill(struct audit *a, const struct run_scope *s)
 static void put_queueing(struct audit *a, const struct run_scope *s)
 {
     struct queueing q;
-    behaviour_queueing(a, s, &q);
+    queueing_find(a, s, &q);
     put_share(a, s,
               (struct distribution){
                   .name = "serial_share",
-                  .formula = "requests whose output began when all sent before them had theirs / "
-                             "requests sent while another was in flight",
+                  .formula = "requests that waited for the end of the one before, by more than "
+                             "their own prompt explains / requests sent while another was in "
+                             "flight of which that can be told",
                   .grade = GRADE_WIRE,
-                  .reason = q.waiting == 0
-                                ? "no stream was sent while another request was in flight"
-                                : NULL},
-              (double)q.serial, (double)q.waiting, q.waiting);
+                  .reason = q.waiting == 0 ? "no request was sent while another was in flight"
+                            : q.told == 0  ? "of no request that was sent while another was in "
+                                             "flight can it be told what it waited for"
+                                           : NULL},
+              (double)q.serial, (double)q.told, q.told);
     struct distribution d = {.name = "queue_step",
                              .unit = "s",
                              .formula =
                                  "ttft - that of the request sent before it, still in flight",
                              .grade = GRADE_WIRE};
-    if (q.waiting > 0)
-        rows_put(a, s, &d, "p50", q.step_s, q.waiting);
+    if (q.steps > 0)
+        rows_put(a, s, &d, "p50", q.step_s, q.steps);
 }
 
 static void put_reuse(struct audit *a, const struct run_scope *s)

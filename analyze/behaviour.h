@@ -6,29 +6,22 @@
 #include "analyze/model.h"
 
 /* ttft = c P^exponent, over requests that were alone in flight; P: prompt tokens not cached. A
- * quadratic part shows with long prompts first: the longer half of them is fitted for itself. */
+ * quadratic part shows with long prompts first: the longer half of them is fitted for itself, and
+ * once more less what each request costs, as the shorter half tells. */
+enum prefill_look { PREFILL_ALL, PREFILL_LONGER, PREFILL_LESS_START };
 struct prefill {
     double exponent; /* NAN: not measurable */
     struct interval interval;
+    double least; /* that is sure: of the interval, and of the rest when any length is left out */
+    double start; /* s that ttft was taken less of; 0 but for PREFILL_LESS_START */
     size_t n;
     double shortest, longest;       /* prompts, tokens */
     size_t of_shortest, of_longest; /* indices in audit.requests */
     double worse;                   /* ttft / P of the longest, over the least of any shorter one */
     const char *reason;
 };
-void behaviour_prefill(struct audit *a, const struct run_scope *s, bool longer_half,
+void behaviour_prefill(struct audit *a, const struct run_scope *s, enum prefill_look look,
                        struct prefill *out);
-
-/* Requests sent while an earlier one was in flight; … of them, those whose first output came only
- * when all of the earlier ones had their last. Streams alone: what comes in one piece always does.
- */
-struct queueing {
-    size_t waiting, serial;
-    size_t loose;                /* of the waiting, in no group released together */
-    double step_s;               /* median of what ttft grows by from one to the next; NAN */
-    size_t first, first_earlier; /* the first serial one and the one it waited for: indices */
-};
-void behaviour_queueing(const struct audit *a, const struct run_scope *s, struct queueing *out);
 
 /* Prompts that the server may have known. */
 struct reuse {

@@ -134,15 +134,30 @@ static void read_ledger(struct blocks *b, const struct json *v, struct trace_inf
     }
 }
 
+/* What a replay sent otherwise than recorded. It says it twice: at its end with numbers. */
+static void read_replaced(struct blocks *b, const struct json *lines, struct trace_info *t,
+                          struct arena *a)
+{
+    if (lines != NULL)
+        t->replaced.n = b->first_replaced;
+    for (const struct json *l = json_first(lines); l != NULL; l = json_next(l)) {
+        const char *text = json_value_string(l);
+        if (text != NULL)
+            VEC_PUSH(&t->replaced, arena_text(a, slice_of(text)));
+    }
+}
+
 /* A copy is as good as what it was made of. The note stands behind a source: the next may have the
  * clocks of another machine. */
 static void read_note(struct blocks *b, const struct json *v, struct trace_info *t, struct arena *a)
 {
     bool whole = true;
     const struct json *source = json_get(v, "source");
+    read_replaced(b, json_get(v, "replaced"), t, a);
     if (source == NULL)
         return;
     b->pair = (struct clock_pair){0};
+    b->first_replaced = t->replaced.n;
     if (json_bool(source, "whole", &whole) && !whole)
         t->source_damage = text_of(v, "text", a);
 }

@@ -13,6 +13,7 @@ struct blocks {
     struct clock_pair pair; /* the last */
     struct body_notes bodies;
     struct rotation_part part; /* of the file at hand */
+    size_t first_replaced; /* in trace_info.replaced, of the source at hand */
     uint64_t frame;  /* of the block at hand; set by the caller */
     uint64_t unread; /* blocks whose JSON could not be read */
 };

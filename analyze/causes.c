@@ -101,13 +101,18 @@ static bool holds_for_few(const struct question *q, const struct scope *s, const
     return 2 * requests < requests_with_text(s);
 }
 
+/* Of which requests a row's formula is taken: those that it stands for, or of all, as who makes the
+ * mistake does. */
+enum whose { WHERE_IT_STANDS, OF_ALL };
+
 static void apply_to_scope(const struct cause_row *row, const struct question *q,
-                           const struct scope *s, struct estimates *out)
+                           const struct scope *s, enum whose whose, struct estimates *out)
 {
     size_t before = out->all.n, kept = before;
     formula_apply(&row->formula, s, row->sign != NULL ? row->sign : row->applies, out);
     bool all = made_with_all(row, s, out->all.v + before, out->all.n - before);
     struct looked at = {0};
+    size_t stand = 0;
     for (size_t k = before; k < out->all.n; k++) {
         struct estimate e = out->all.v[k];
         bool stands = row->applies == NULL || e.sign;
@@ -117,19 +122,20 @@ static void apply_to_scope(const struct cause_row *row, const struct question *q
             e.sign = false;
         if (row->sign != NULL && row->formula.fn != NULL && e.request != NULL)
             e.sign = at.sign;
-        if (stands)
+        stand += stands;
+        if (stands || whose == OF_ALL)
             out->all.v[kept++] = e;
     }
     bool chosen = row->applies != NULL || row->formula.fn == NULL;
     bool few = chosen && holds_for_few(q, s, out->all.v + before, kept - before);
-    out->all.n = few ? before : kept;
+    out->all.n = few || stand == 0 ? before : kept;
 }
 
 static void apply(const struct cause_row *row, const struct question *q,
-                  const struct scope_set *set, struct estimates *out)
+                  const struct scope_set *set, enum whose whose, struct estimates *out)
 {
     for (size_t i = 0; i < set->scopes.n; i++)
-        apply_to_scope(row, q, &set->scopes.v[i], out);
+        apply_to_scope(row, q, &set->scopes.v[i], whose, out);
     if (q->name->inverse && !row->per_token)
         estimates_invert(out);
 }
@@ -139,10 +145,19 @@ static double distance(double x, struct interval i)
     return x < i.lo ? i.lo - x : x > i.hi ? x - i.hi : 0;
 }
 
+/* What is together at a client that reads blocks is only known to be less than how late it stamps:
+ * that meets every small claim, and is looked at where nothing else fits. */
+static bool is_last_resort(const struct cause_row *row)
+{
+    return row->formula.fn == formula_block_median;
+}
+
 /* Is the interval so wide that it would meet nearly anything? A sign on the wire makes up for that,
  * but not where a rate divides by next to no time: bursts are their own rows. */
 static bool says_nothing(const struct cause_row *row, const struct estimate *e)
 {
+    if (is_last_resort(row))
+        return false;
     bool sure = e->sign && !(row->formula.shape == SHAPE_RATE && of_decoding(row));
     return !sure && interval_spread(e->interval) > WIDEST;
 }
@@ -154,15 +169,24 @@ static bool may_be_right(double right, const struct estimate *e)
     return !e->sign && interval_meets(e->interval, interval_exact(right));
 }
 
+/* Is the claim a mean, to which every request adds its part? */
+static bool takes_mean(const struct question *q)
+{
+    return q->stat == STAT_MEAN;
+}
+
 /* The reading of a row that meets the claim; the widest set wins. */
 static bool row_meets(const struct cause_row *row, const struct question *q, struct reading *r)
 {
     bool met = false;
-    for (size_t set = 0; set < q->sets.n && !met; set++) {
+    for (size_t i = 0; i < 2 * q->sets.n && !met; i++) {
         struct estimates all = {0};
-        apply(row, q, &q->sets.v[set], &all);
+        enum whose whose = i % 2 == 0 ? WHERE_IT_STANDS : OF_ALL;
+        if (whose == OF_ALL && !takes_mean(q))
+            continue;
+        apply(row, q, &q->sets.v[i / 2], whose, &all);
         estimates_sort(&all);
-        met = question_fits(q, set, &all, r) && !says_nothing(row, &r->estimate);
+        met = question_fits(q, i / 2, &all, r) && !says_nothing(row, &r->estimate);
         estimates_free(&all);
     }
     return met;
@@ -175,6 +199,8 @@ static int by_rank(const void *a, const void *b)
         return x->by_sign ? -1 : 1;
     if (x->of_part != y->of_part)
         return x->of_part ? 1 : -1;
+    if (x->inverted != y->inverted)
+        return x->inverted ? 1 : -1;
     double p = interval_spread(x->interval), q = interval_spread(y->interval);
     if (p != q)
         return p < q ? -1 : 1;
@@ -242,8 +268,19 @@ struct trial {
     bool beside;    /* a confirmed claim */
     double off;     /* off_by */
     double right;   /* the figure as defined; NAN: unknown */
+    double ours;    /* beside a claim under its tool's definition: the figure by ours; NAN */
     bool collected; /* mostly_collected */
 };
+
+/* What a figure beside a confirmed claim is held against: the claim's own reading, but where it is
+ * that reading itself, a count of more than there are, the first one. */
+static double held_against(const struct trial *t, double value)
+{
+    bool same = value == t->c->recomputed && value > t->right;
+    if (!isnan(t->ours))
+        return t->ours;
+    return same && t->q->name->dimension == DIM_COUNT ? t->right : t->c->recomputed;
+}
 
 static void try_row(const struct cause_row *row, const struct trial *t)
 {
@@ -264,8 +301,10 @@ static void try_row(const struct cause_row *row, const struct trial *t)
         .interval = r.estimate.interval,
         .by_sign = r.estimate.sign,
         .of_part = r.label != NULL,
+        .inverted = invert,
         .note = row->sign == NULL || r.estimate.sign ? row->note : NULL,
-        .effect_percent = t->beside ? 100 * (r.estimate.value / t->c->recomputed - 1) : NAN,
+        .effect_percent =
+            t->beside ? 100 * (r.estimate.value / held_against(t, r.estimate.value) - 1) : NAN,
     };
     bool moves = isfinite(found.effect_percent) && found.effect_percent != 0;
     bool known = interval_spread(found.interval) <= WIDEST;
@@ -273,7 +312,15 @@ static void try_row(const struct cause_row *row, const struct trial *t)
         take(t->c, &found);
 }
 
-static void try_all(const struct question *q, struct claim *c, bool beside)
+/* A claim that is confirmed as what its tool prints may be far from the figure all the same. */
+static double ours(const struct question *q)
+{
+    struct reading r;
+    bool own = q->basis != NULL && q->basis->formula != NULL && q->definitions[0] == &q->own[0];
+    return own && question_recomputed(q, q->name->definitions[0], &r) ? r.estimate.value : NAN;
+}
+
+static void try_all(const struct question *q, struct claim *c, bool beside, bool last_resort)
 {
     struct reading own;
     struct trial t = {.q = q,
@@ -282,10 +329,13 @@ static void try_all(const struct question *q, struct claim *c, bool beside)
                       .off = beside ? INFINITY : off_by(q, c),
                       .right =
                           question_figure(q, q->definitions[0], &own) ? own.estimate.value : NAN,
+                      .ours = ours(q),
                       .collected = mostly_collected(q)};
     for (size_t i = 0; i < cause_tables_n; i++) {
-        for (size_t k = 0; k < cause_tables[i]->n; k++)
-            try_row(&cause_tables[i]->rows[k], &t);
+        for (size_t k = 0; k < cause_tables[i]->n; k++) {
+            if (is_last_resort(&cause_tables[i]->rows[k]) == last_resort)
+                try_row(&cause_tables[i]->rows[k], &t);
+        }
     }
     if (c->causes.n > 1)
         qsort(c->causes.v, c->causes.n, sizeof *c->causes.v, by_rank);
@@ -352,14 +402,16 @@ bool causes_give(const struct claim *c)
 
 void causes_find(const struct question *q, struct claim *c)
 {
-    try_all(q, c, false);
+    try_all(q, c, false, false);
     if (c->causes.n == 0)
         try_powers(q, c);
     if (c->causes.n == 0)
         try_buffered(q, c);
+    if (c->causes.n == 0)
+        try_all(q, c, false, true);
 }
 
 void causes_find_beside(const struct question *q, struct claim *c)
 {
-    try_all(q, c, true);
+    try_all(q, c, true, false);
 }

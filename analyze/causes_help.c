@@ -84,6 +84,26 @@ static void print_findings(FILE *to, const char *id, struct buf *line)
     print_line(to, line);
 }
 
+/* What causes.c tries without a row, where no row fits. */
+static void print_last_tried(FILE *to, const char *id, struct buf *line)
+{
+    static const struct {
+        const char *id, *text;
+    } tried[] = {
+        {"P27", "ttft, latency: hardly any time, where even the reply's head took longer; tried "
+                "where nothing else fits"},
+        {"P34",
+         "times, token rates: the figure times 10^3, 10^-3, 10^6 …; tried where nothing else "
+         "fits"},
+    };
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        if (strcmp(tried[i].id, id) != 0)
+            continue;
+        buf_puts(line, tried[i].text);
+        print_line(to, line);
+    }
+}
+
 static void print_cause(FILE *to, const struct cause_kind *c, struct buf *line)
 {
     static const char *const needs[] = {[CAUSE_NEEDS_TOKENIZER] = "needs --tokenizer",
@@ -106,6 +126,7 @@ static void print_cause(FILE *to, const struct cause_kind *c, struct buf *line)
                 print_row(to, &cause_tables[i]->rows[k], line);
         }
     }
+    print_last_tried(to, c->id, line);
     print_notes(to, c->id, line);
     print_findings(to, c->id, line);
 }

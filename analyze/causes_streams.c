@@ -118,10 +118,13 @@ static int by_int64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* An event stated many tokens more than the others: they had been there before, and waited. */
+/* An event stated many tokens more than the others, or the first has text out of proportion: they
+ * had been there before, and waited. */
 static bool sign_flush(const struct scope *s, const struct request *r)
 {
     size_t m = r->out.n;
+    if (r->asked.choices <= 1 && metrics_first_held(r))
+        return true;
     if (m < 3 || r->asked.choices > 1 || !metrics_per_event(r) || sign_pack(s, r) ||
         request_tokens(r) < HELD_TOKENS_PER_EVENT * (int64_t)m)
         return false;

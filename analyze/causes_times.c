@@ -1,5 +1,6 @@
 /* From when to when: the catalogue's P24 to P42. */
 #include "analyze/causes_row.h"
+#include "analyze/metrics.h"
 #include "traces/base/clock.h"
 
 #define LATE_SHARE 0.25  /* of a request, before its first text */
@@ -45,6 +46,13 @@ static bool sign_late_text(const struct scope *s, const struct request *r)
     (void)s;
     int64_t o1 = formula_when(r, AT_O1), om = formula_when(r, AT_OM);
     return o1 >= 0 && (double)(o1 - r->t0) >= LATE_SHARE * (double)(om - r->t0);
+}
+
+/* Thinking that is counted and was not sent: all that is seen is what came after it; and where it
+ * is not stated as such, more tokens than were sent, and a wait that they may be from. */
+static bool sign_thinking_unsent(const struct scope *s, const struct request *r)
+{
+    return metrics_unsent(r) > 0 || (metrics_textless(r) && sign_late_text(s, r));
 }
 
 /* The head stands apart from the request too: who begins there has another time than who begins
@@ -113,6 +121,8 @@ static bool sign_loading(const struct scope *s, const struct request *r)
 static const char p24_note[] = "an event with a role and no text came first";
 static const char p25_note[] = "the first bytes came before the first text";
 static const char p26_note[] = "reasoning came before the answer";
+static const char p26_unsent_note[] =
+    "tokens are counted that no text was sent of, as of thinking before it";
 static const char p28_note[] = "the client did not read as fast as the bytes came (zero window)";
 static const char p29_note[] = "the wait for the first text is charged to decoding";
 static const char p30_note[] = "the head came well before the text";
@@ -157,6 +167,12 @@ static const struct cause_row rows[] = {
      sign_reasoning_first, sign_reasoning_first, p26_note, false},
     {"P26", SUBJECTS_DECODING, CAUSE_RATE("N/(z-answer)", COUNT_N, AT_ANSWER, AT_Z),
      sign_reasoning_first, sign_reasoning_first, p26_note, false},
+    {"P26", SUBJECTS_DECODING, CAUSE_RATE("N/(o_M-o_1)", COUNT_N, AT_O1, AT_OM),
+     sign_thinking_unsent, sign_thinking_unsent, p26_unsent_note, false},
+    {"P26", SUBJECTS_DECODING, CAUSE_RATE("(N-1)/(o_M-o_1)", COUNT_N_LESS_1, AT_O1, AT_OM),
+     sign_thinking_unsent, sign_thinking_unsent, p26_unsent_note, false},
+    {"P26", SUBJECTS_DECODING, CAUSE_RATE("N/(z-o_1)", COUNT_N, AT_O1, AT_Z), sign_thinking_unsent,
+     sign_thinking_unsent, p26_unsent_note, false},
     {"P28", SUBJECT_TTFT, CAUSE_SPECIAL("o_1-t0, read late", formula_late_first), NULL, NULL,
      p28_note, false},
     {"P28", SUBJECT_LATENCY, CAUSE_SPECIAL("o_M-t0, read late", formula_late_last), NULL, NULL,

@@ -12,15 +12,19 @@
 #define NONE NO_DEFINITION
 #define ONE(d)                                                                                     \
     {                                                                                              \
-        d, NONE, NONE                                                                              \
+        d, NONE, NONE, NONE                                                                        \
     }
 #define THREE(d, e, f)                                                                             \
     {                                                                                              \
-        d, e, f                                                                                    \
+        d, e, f, NONE                                                                              \
+    }
+#define FOUR(d, e, f, g)                                                                           \
+    {                                                                                              \
+        d, e, f, g                                                                                 \
     }
 #define TWO(d, e)                                                                                  \
     {                                                                                              \
-        d, e, NONE                                                                                 \
+        d, e, NONE, NONE                                                                           \
     }
 
 static const struct claim_name names[] = {
@@ -42,9 +46,11 @@ static const struct claim_name names[] = {
     {"itl", DIM_TIME, SUBJECT_PER_TOKEN, true, false, TWO(D_TPOT, D_ICL), D_NTPOT},
     {"input_tokens", DIM_TOKENS, SUBJECT_INPUT_TOKENS, false, false, ONE(D_INPUT_TOKENS), NONE},
     {"output_tokens", DIM_TOKENS, SUBJECT_OUTPUT_TOKENS, false, false, ONE(D_OUTPUT_TOKENS), NONE},
-    {"requests", DIM_COUNT, SUBJECT_REQUESTS, false, true, TWO(D_REQUESTS, D_SUCCESSES), NONE},
+    {"requests", DIM_COUNT, SUBJECT_REQUESTS, false, true,
+     FOUR(D_REQUESTS, D_ATTEMPTS, D_SUCCESSES, D_REQUESTS_MEANT), NONE},
     {"completed", DIM_COUNT, SUBJECT_COMPLETED, false, true, ONE(D_SUCCESSES), NONE},
-    {"failed", DIM_COUNT, SUBJECT_FAILED, false, true, ONE(D_FAILED), NONE},
+    {"failed", DIM_COUNT, SUBJECT_FAILED, false, true,
+     THREE(D_FAILED, D_FAILED_ATTEMPTS, D_FAILED_MEANT), NONE},
     {"concurrency", DIM_COUNT, SUBJECT_CONCURRENCY, false, true,
      TWO(D_CONCURRENCY_AVG, D_CONCURRENCY_PEAK), NONE},
     {"speedup", DIM_RATIO, SUBJECT_SPEEDUP, false, true, ONE(D_SPEEDUP), NONE},

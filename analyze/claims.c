@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "analyze/causes.h"
+#include "analyze/claims_doubt.h"
+#include "analyze/claims_factor.h"
+#include "analyze/formulas_lossy.h"
 #include "analyze/steps.h"
 #include "analyze/tool.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
-
-#define STAMPED_LATE_S 0.02 /* a busy client is late by that much: no reason to accuse its tool */
-#define STAMPED_SLACK 1.02  /* and what is taken over a window from such a stamp by so much */
 
 static void cite(struct claim *c, const struct request *r, uint64_t packet, bool response,
                  uint64_t offset, int64_t t_ns, const char *what)
@@ -131,6 +131,13 @@ static const char *other_name(const struct question *q, const struct claim *c)
 
 static const char *why(const struct question *q, const struct claim *c)
 {
+    char times[32];
+    if (c->token_factor > 0)
+        return audit_printf(q->a,
+                            "all token figures of its file are off alike, as if %s times as many "
+                            "tokens had come as the server states: they were counted otherwise, by "
+                            "another tokenizer perhaps (--tokenizer FILE recounts them)",
+                            factor_text(c->token_factor, times));
     if (c->causes.n > 0) {
         const struct cause *x = &c->causes.v[0];
         return audit_printf(q->a, "%s gives it: %s (%s)%s", x->formula, x->title, x->id,
@@ -198,10 +205,8 @@ static double token_limit(const struct question *q)
     const struct scope *s = &q->sets.v[0].scopes.v[0];
     double most = 0;
     for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = &q->a->requests.v[s->requests.v[i]];
-        int64_t choices = r->asked.choices > 1 ? r->asked.choices : 1;
-        most = fmax(most,
-                    r->asked.max_tokens > 0 ? (double)(r->asked.max_tokens * choices) : INFINITY);
+        int64_t limit = request_token_limit(&q->a->requests.v[s->requests.v[i]]);
+        most = fmax(most, limit > 0 ? (double)limit : INFINITY);
     }
     return most;
 }
@@ -236,8 +241,10 @@ static const char *impossible_rate(const struct question *q)
 static const char *impossible_count(const struct question *q)
 {
     struct reading r;
-    if (question_recomputed(q, D_REQUESTS, &r) && q->name->definitions[0] != D_REQUESTS &&
-        q->claimed.lo > r.estimate.interval.hi && q->sets.v[0].scopes.n == 1)
+    bool known = question_recomputed(q, D_REQUESTS_MEANT, &r) ||
+                 question_recomputed(q, D_ATTEMPTS, &r) || question_recomputed(q, D_REQUESTS, &r);
+    if (known && q->name->definitions[0] != D_REQUESTS && q->claimed.lo > r.estimate.interval.hi &&
+        q->sets.v[0].scopes.n == 1)
         return audit_printf(q->a, "there were no more than %g requests", r.estimate.interval.hi);
     return NULL;
 }
@@ -343,7 +350,7 @@ static void judge_measured(const struct question *q, struct claim *c, const stru
     struct audit *a = q->a;
     const char *figure = take_reading(q, c, q->definitions[0], r);
     const char *ratio = compared(a, c->claimed, c->recomputed);
-    const char *never = causes_give(c) ? NULL : impossible(q);
+    const char *never = causes_give(c) || c->token_factor > 0 ? NULL : impossible(q);
     if (never != NULL) {
         set_verdict(c, VERDICT_IMPOSSIBLE,
                     audit_printf(a, "%s; the claim is %s, and %s", figure, ratio, never));
@@ -415,18 +422,18 @@ static void judge_unknown(const struct question *q, struct claim *c)
 static void choose_definitions(struct question *q)
 {
     const struct tool_formula *f = q->basis != NULL ? q->basis->formula : NULL;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < CLAIM_DEFINITIONS; i++)
         q->definitions[i] =
             q->name->definitions[i] != NO_DEFINITION ? &definitions[q->name->definitions[i]] : NULL;
     if (f == NULL || (f->d.name == NULL && f->also[0] == NULL))
         return;
     const struct definition *first = f->d.name != NULL ? &f->d : q->definitions[0];
-    const struct definition *all[3] = {first, f->also[0], f->also[1]};
+    const struct definition *all[CLAIM_DEFINITIONS] = {first, f->also[0], f->also[1]};
     bool kept_back =
         (q->name->subject == SUBJECT_DECODE || q->name->subject == SUBJECT_PER_TOKEN) &&
         collected(q);
     size_t n = 0;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < CLAIM_DEFINITIONS; i++) {
         q->definitions[i] = NULL;
         if (all[i] == NULL)
             continue;
@@ -438,55 +445,74 @@ static void choose_definitions(struct question *q)
     }
 }
 
-/* What a tool counts with may not be on the wire: then a claim is only refuted where it is off by
- * more than that can explain, or where the wire shows another cause. */
-static const char *beyond_doubt(const struct question *q, const struct claim *c,
-                                const struct reading *r)
+static const struct definition *meets_any(const struct question *q, struct reading *r)
 {
-    const struct tool_formula *f = q->basis != NULL ? q->basis->formula : NULL;
-    double later = q->claimed.lo - r->estimate.interval.hi;
-    double most = r->stat == STAT_SUM ? STAMPED_LATE_S * (double)r->n : STAMPED_LATE_S;
-    bool from_t0 = q->name->subject == SUBJECT_TTFT || q->name->subject == SUBJECT_LATENCY;
-    bool seen = c->causes.n > 0 && c->causes.v[0].by_sign;
-    char text[64];
-    if ((f != NULL || !seen) && from_t0 && later > 0 && later <= most)
-        return audit_printf(q->a,
-                            "the claim is beyond that by %s, which a client explains that was kept "
-                            "from its clock so long (--vantage), or whose clock ran while it "
-                            "connected",
-                            claim_value_text(DIM_TIME, later, text));
-    if (f == NULL || f->slack <= 1)
-        return NULL;
-    /* Where its count in the text all but gives the claim, a sign that this is another count than
-     * the stated one speaks for the tool: its stamps came late. */
-    double slack = seen ? fmin(f->slack, STAMPED_SLACK) : f->slack;
-    struct reading other;
-    for (size_t i = seen ? 1 : 0; i < 3 && q->definitions[i] != NULL; i++) {
-        if (question_figure(q, q->definitions[i], &other) &&
-            q->claimed.hi * slack >= other.estimate.interval.lo &&
-            q->claimed.lo <= other.estimate.interval.hi * slack)
-            return f->weak;
+    for (size_t i = 0; i < CLAIM_DEFINITIONS && q->definitions[i] != NULL; i++) {
+        if (question_meets(q, q->definitions[i], r))
+            return q->definitions[i];
     }
     return NULL;
+}
+
+/* With what the recording lost it may be true. */
+static bool judge_lossy(struct question *q, struct claim *c)
+{
+    struct reading r;
+    size_t n = 0, hidden = 0, all = 0;
+    for (size_t i = 0; i < q->sets.v[0].scopes.n; i++) {
+        const struct scope *s = &q->sets.v[0].scopes.v[i];
+        n += lossy_requests(s);
+        hidden += lossy_hidden(s);
+        all += s->requests.n;
+    }
+    if (n == 0)
+        return false;
+    question_lossy(q, true);
+    const struct definition *met = meets_any(q, &r);
+    question_lossy(q, false);
+    if (met == NULL)
+        return false;
+    const char *whole =
+        hidden > 0 ? audit_printf(q->a, ", and %zu more may be missing whole", hidden) : "";
+    set_verdict(c, VERDICT_NOT_MEASURABLE,
+                audit_printf(q->a,
+                             "bytes are missing in the recording: %zu of %zu requests %s "
+                             "damaged%s; with what they may have been, %s may be that",
+                             n - hidden, all, n - hidden == 1 ? "is" : "are", whole, met->name));
+    return true;
+}
+
+/* "8 requests in 12 attempts": which of the two a count is of. */
+static const char *with_attempts(const struct question *q, const char *figure)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    size_t retried = 0, all = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        retried += q->a->requests.v[s->requests.v[i]].retried;
+        all += q->a->requests.v[s->requests.v[i]].dialect != NULL;
+    }
+    bool counts = q->name->dimension == DIM_COUNT && q->name->subject != SUBJECT_CONCURRENCY;
+    if (!counts || retried == 0)
+        return figure;
+    return audit_printf(q->a, "%s (%zu requests in %zu attempts)", figure, all - retried, all);
 }
 
 static void judge_scoped(struct question *q, struct claim *c)
 {
     struct reading r;
-    const struct definition *met = NULL;
-    for (size_t i = 0; i < 3 && met == NULL && q->definitions[i] != NULL; i++) {
-        if (question_meets(q, q->definitions[i], &r))
-            met = q->definitions[i];
-    }
+    const struct definition *met = meets_any(q, &r);
     bool bound = false, known = met != NULL;
-    if (known) {
-        set_verdict(c, VERDICT_CONFIRMED, take_reading(q, c, met, &r));
+    if (!known && judge_lossy(q, c)) {
+        cite_reading(q, c, NULL);
+    } else if (known) {
+        set_verdict(c, VERDICT_CONFIRMED, with_attempts(q, take_reading(q, c, met, &r)));
         causes_find_beside(q, c);
     } else {
-        causes_find(q, c);
+        if (c->token_factor == 0)
+            causes_find(q, c);
         known = question_figure(q, q->definitions[0], &r);
         bound = !known && question_recomputed(q, q->name->bound, &r);
-        const char *doubt = known ? beyond_doubt(q, c, &r) : NULL;
+        const char *doubt = known ? claims_doubt(q, c, &r) : NULL;
         if (doubt != NULL)
             set_verdict(
                 c, VERDICT_NOT_MEASURABLE,
@@ -538,7 +564,13 @@ void claims_judge(struct audit *a, const struct audit_options *o)
     double *bounds = formula_rate_bounds(a, o);
     for (size_t i = 0; i < a->claims.n; i++) {
         a->claims.v[i].trace = a->claims.v[i].request == 0 ? (size_t)o->claim_trace : 0;
+        a->claims.v[i].token_factor = 0;
         judge(a, o, &a->claims.v[i], bounds);
+    }
+    bool alike = claims_factor_find(a);
+    for (size_t i = 0; alike && i < a->claims.n; i++) {
+        if (a->claims.v[i].token_factor > 0)
+            judge(a, o, &a->claims.v[i], bounds);
     }
     free(bounds);
 }

@@ -48,13 +48,15 @@ enum subject {
 
 #define NO_DEFINITION (-1)
 
+enum { CLAIM_DEFINITIONS = 4 };
+
 struct claim_name {
     const char *name;
     enum dimension dimension;
     enum subject subject;
     bool inverse;       /* time per token: rate formulas hold as 1/x */
     bool of_run;        /* no figure of one request */
-    int definitions[3]; /* enum definition_id; the first is shown. NO_DEFINITION: no more */
+    int definitions[CLAIM_DEFINITIONS]; /* enum definition_id; the first is shown. NO_DEFINITION: no more */
     int bound; /* what bounds it from one side where its gates withhold it, or NO_DEFINITION */
 };
 

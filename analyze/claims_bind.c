@@ -270,6 +270,10 @@ static const struct tool_formula *formula_of(const struct binder *b, const struc
         return f;
     struct tool_formula *g = arena_alloc(&b->a->texts, sizeof *g);
     *g = (struct tool_formula){.slack = f->weighted ? WEIGHTED_SLACK : f->slack, .weak = f->weak};
+    for (size_t i = 0, n = 0; i < sizeof f->also / sizeof *f->also && !f->weighted; i++) {
+        if (f->also[i] != NULL && !f->also[i]->formula.of_run)
+            g->also[n++] = f->also[i];
+    }
     return g;
 }
 
@@ -304,13 +308,17 @@ static void add_figure(struct binder *b, const struct file_summary *s, struct fi
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static void add_row_claim(const struct binder *b, const struct file_summary *s, size_t row,
-                          enum figure_id id, double v, size_t request, const char *unscoped)
+                          enum figure_id id, struct interval i, size_t request,
+                          const char *unscoped)
 {
     const char *metric = figure_claim(id);
+    double v = (i.lo + i.hi) / 2;
     if (!(v >= 0) || !isfinite(v) || b->a->claims.n >= LIMIT_CLAIMS)
         return;
     struct claim_basis *basis = arena_alloc(&b->a->texts, sizeof *basis);
-    const struct tool_formula *f = &s->tool->formulas[id];
+    const struct tool_formula *f = id == F_LATENCY && s->tool->gaps_end != NULL
+                                       ? s->tool->gaps_end
+                                       : &s->tool->formulas[id];
     bool of_run = f->d.formula.of_run;
     *basis = (struct claim_basis){.formula = of_run ? NULL : f, .unscoped = unscoped};
     char shown[64];
@@ -321,7 +329,7 @@ static void add_row_claim(const struct binder *b, const struct file_summary *s, 
                              .stat = row_stat,
                              .claimed_text = audit_printf(b->a, "%.9g", v),
                              .claimed = v,
-                             .interval = interval_around(v, v * 5e-7),
+                             .interval = interval_around(v, fmax((i.hi - i.lo) / 2, v * 5e-7)),
                              .request = request,
                              .basis = basis};
     c.text = request != 0 ? audit_printf(b->a, "%s: %s@%zu = %s (%s, row %zu)", s->tool->name,
@@ -335,19 +343,19 @@ static const struct {
     enum figure_id id;
 } row_figures[] = {{F_TTFT}, {F_LATENCY}, {F_TPOT}, {F_OUTPUT}, {F_INPUT}};
 
-static double row_value(const struct file_row *r, enum figure_id id)
+static struct interval row_value(const struct file_row *r, enum figure_id id)
 {
     switch (id) {
     case F_TTFT:
-        return r->ttft;
+        return interval_around(r->ttft, (double)r->ttft_half);
     case F_LATENCY:
-        return r->latency;
+        return interval_around(r->latency, (double)r->latency_half);
     case F_TPOT:
-        return r->tpot;
+        return interval_around(r->tpot, (double)r->tpot_half);
     case F_OUTPUT:
-        return r->output >= 0 ? (double)r->output : NAN;
+        return interval_exact(r->output >= 0 ? (double)r->output : NAN);
     default:
-        return r->input >= 0 ? (double)r->input : NAN;
+        return interval_exact(r->input >= 0 ? (double)r->input : NAN);
     }
 }
 
@@ -355,17 +363,17 @@ static double row_value(const struct file_row *r, enum figure_id id)
 static void add_means(const struct binder *b, const struct file_summary *s, const char *why)
 {
     for (size_t k = 0; k < sizeof row_figures / sizeof *row_figures; k++) {
-        double sum = 0;
+        struct interval sum = {0, 0};
         size_t n = 0;
         for (size_t i = 0; i < s->rows.n; i++) {
-            double v = row_value(&s->rows.v[i], row_figures[k].id);
-            if (s->rows.v[i].failed || !isfinite(v))
+            struct interval v = row_value(&s->rows.v[i], row_figures[k].id);
+            if (s->rows.v[i].failed || !isfinite(v.lo))
                 continue;
-            sum += v;
+            sum = interval_add(sum, v);
             n++;
         }
         if (n > 0)
-            add_row_claim(b, s, 0, row_figures[k].id, sum / (double)n, 0, why);
+            add_row_claim(b, s, 0, row_figures[k].id, interval_scale(sum, 1 / (double)n), 0, why);
     }
 }
 

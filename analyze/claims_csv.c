@@ -18,11 +18,14 @@ struct claims_csv {
     char cell[CELL_BYTES + 1];
 };
 
-/* "Request Latency (ms)" begins AIPerf's and GenAI-Perf's lines, three lines GuideLLM's file. */
+/* "Request Latency (ms)" begins AIPerf's and GenAI-Perf's lines, three lines GuideLLM's file, and
+ * one with these names llama-benchy's. */
 const struct tool *claims_csv_tool(struct slice head)
 {
     static const char metrics[] = "Metric,avg,min,max", runs[] = "Run Info,",
-                      duration[] = "\nBenchmark Duration";
+                      duration[] = "\nBenchmark Duration", tests[] = "model,test_name,";
+    if (head.n > sizeof tests && memcmp(head.p, tests, sizeof tests - 1) == 0)
+        return &tool_llama_benchy;
     if (head.n > sizeof runs && memcmp(head.p, runs, sizeof runs - 1) == 0)
         return &tool_guidellm;
     if (head.n < sizeof metrics || memcmp(head.p, metrics, sizeof metrics - 1) != 0)
@@ -238,11 +241,82 @@ static int take_benchmark(struct claims_csv *c, struct slice line, struct err *e
     return rc == TA_OK ? tell(c, CLAIMS_JSON_END, "benchmarks[]", none, e) : rc;
 }
 
+/* --- llama-benchy ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *column, *path; /* of tests that generate; the others' rates are of prompts */
+    bool rate;
+} benchy[] = {
+    {"t_s_mean", "benchmarks[].tg_throughput.mean", true},
+    {"t_s_req_mean", "benchmarks[].tg_req_throughput.mean", true},
+    {"t_s_req_std", "benchmarks[].tg_req_throughput.std", true},
+    {"peak_ts_mean", "benchmarks[].peak_throughput.mean", true},
+    {"ttfr_mean", "benchmarks[].ttfr.mean", false},
+    {"ttfr_std", "benchmarks[].ttfr.std", false},
+    {"e2e_ttft_mean", "benchmarks[].e2e_ttft.mean", false},
+    {"e2e_ttft_std", "benchmarks[].e2e_ttft.std", false},
+};
+
+static int tell_digits(struct claims_csv *c, const char *path, const char *digits, struct err *e)
+{
+    char text[32];
+    size_t n = strspn(digits, "0123456789");
+    if (n == 0 || n >= sizeof text)
+        return TA_OK;
+    snprintf(text, sizeof text, "%.*s", (int)n, digits);
+    return tell_number(c, path, slice_of(text), e);
+}
+
+/* "tg32 @ d4096 (c4)": 32 tokens are generated, by 4 requests at a time. */
+static int tell_test(struct claims_csv *c, const char *name, bool generates, struct err *e)
+{
+    const char *path = generates ? "benchmarks[].response_size" : "benchmarks[].prompt_size";
+    const char *at_a_time = strstr(name, "(c");
+    bool sized = generates || strncmp(name, "pp", 2) == 0;
+    int rc = sized ? tell_digits(c, path, name + 2, e) : TA_OK;
+    if (rc == TA_OK && at_a_time != NULL)
+        rc = tell_digits(c, "benchmarks[].concurrency", at_a_time + 2, e);
+    return rc;
+}
+
+static int take_test(struct claims_csv *c, struct slice line, struct err *e)
+{
+    struct slice cell, none = {NULL, 0};
+    bool generates = false;
+    size_t at = 0;
+    int rc = tell(c, CLAIMS_JSON_BEGIN, "benchmarks[]", none, e);
+    for (size_t k = 0; rc == TA_OK && k < COLUMNS_MOST && next_cell(c, line, &at, &cell); k++) {
+        if (strcmp(c->columns[k], "test_name") == 0) {
+            generates = strncmp(cell.p, "tg", 2) == 0;
+            rc = tell_test(c, cell.p, generates, e);
+        }
+        for (size_t i = 0; rc == TA_OK && i < sizeof benchy / sizeof *benchy; i++) {
+            if (strcmp(c->columns[k], benchy[i].column) == 0 && (generates || !benchy[i].rate))
+                rc = tell_number(c, benchy[i].path, cell, e);
+        }
+    }
+    return rc == TA_OK ? tell(c, CLAIMS_JSON_END, "benchmarks[]", none, e) : rc;
+}
+
+static void take_names(struct claims_csv *c, struct slice line)
+{
+    struct slice cell;
+    size_t at = 0;
+    for (size_t k = 0; k < COLUMNS_MOST && next_cell(c, line, &at, &cell); k++)
+        snprintf(c->columns[k], PATH_BYTES, "%.*s", PATH_BYTES - 1, cell.p);
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 int claims_csv_line(struct claims_csv *c, struct slice line, struct err *e)
 {
     c->line++;
+    if (c->l->tool == &tool_llama_benchy) {
+        if (c->line > 1)
+            return line.n > 0 ? take_test(c, line, e) : TA_OK;
+        take_names(c, line);
+        return TA_OK;
+    }
     if (c->l->tool == &tool_guidellm) {
         if (c->line > 3)
             return line.n > 0 ? take_benchmark(c, line, e) : TA_OK;
@@ -255,6 +329,7 @@ int claims_csv_line(struct claims_csv *c, struct slice line, struct err *e)
 
 int claims_csv_finish(struct claims_csv *c, struct err *e)
 {
-    bool open = c->l->tool != &tool_guidellm && c->line > 0;
+    bool whole = c->l->tool != &tool_guidellm && c->l->tool != &tool_llama_benchy;
+    bool open = whole && c->line > 0;
     return open ? tell(c, CLAIMS_JSON_END, "", (struct slice){NULL, 0}, e) : TA_OK;
 }

@@ -1,5 +1,5 @@
-/* CSV exports of AIPerf, GenAI-Perf and GuideLLM: told as the values of their JSON, so that one
- * table serves both. They hold less: two decimals, no rows. */
+/* CSV exports of AIPerf, GenAI-Perf, GuideLLM and llama-benchy: told as the values of their JSON,
+ * so that one table serves both. They hold less: two decimals, no rows. */
 #ifndef ANALYZE_CLAIMS_CSV_H
 #define ANALYZE_CLAIMS_CSV_H
 

@@ -10,6 +10,7 @@
 #include "analyze/claims_csv.h"
 #include "analyze/claims_source.h"
 #include "analyze/claims_table.h"
+#include "analyze/finding_kinds.h"
 #include "traces/base/buf.h"
 #include "traces/base/log.h"
 #include "traces/limits.h"
@@ -65,24 +66,58 @@ static int on_value(void *ctx, const struct claims_json_value *v, struct err *e)
                           : claims_table_value(l, v, e);
 }
 
+static void drop_open(struct file_loader *l)
+{
+    if (l->open) {
+        VEC_FREE(&l->now.figures);
+        VEC_FREE(&l->now.rows);
+    }
+    l->open = false;
+}
+
+/* The file ends inside a value, as e says: what was whole before it is used, and that is said,
+ * since claims that are silently left out would pass. False where nothing was. */
+static bool use_whole(struct file_loader *l, size_t results, size_t claims, const struct err *e)
+{
+    bool rows = l->open && claims_table_rows_only(l->tool) && l->now.rows_seen > 0;
+    size_t whole = l->own != NULL ? l->a->claims.n - claims
+                   : rows         ? (size_t)l->now.rows_seen
+                                  : l->fs->summaries.n - results;
+    if (whole == 0)
+        return false;
+    if (!rows)
+        drop_open(l);
+    const struct finding_kind *kind = &finding_kinds[FINDING_CLAIMS_CUT];
+    struct finding x = {.id = kind->id, .title = kind->title, .severity = kind->severity};
+    x.detail = audit_printf(l->a, "%s; %zu whole %s%s before it %s used", e->msg, whole,
+                            l->own != NULL ? "claim"
+                            : rows         ? "row"
+                                           : "result",
+                            whole > 1 ? "s" : "", whole > 1 ? "were" : "was");
+    log_warn("%s", x.detail);
+    VEC_PUSH(&l->a->findings, x);
+    return true;
+}
+
 static int read_json(struct file_loader *l, struct slice head, struct claims_source *s,
                      struct err *e)
 {
     char *chunk = mem_alloc(CHUNK_BYTES);
+    size_t results = l->fs->summaries.n, claims = l->a->claims.n;
     l->json = claims_json_new(l->path, on_value, l);
     if (l->own == NULL && claims_table_rows_only(l->tool))
         claims_table_begin(l);
     int rc = claims_json_feed(l->json, head.p, head.n, e);
     for (size_t n; rc == TA_OK && (n = claims_source_take(s, chunk, CHUNK_BYTES)) > 0;)
         rc = claims_json_feed(l->json, chunk, n, e);
-    if (rc == TA_OK)
+    if (rc == TA_OK) {
         rc = claims_json_finish(l->json, e);
+        if (rc != TA_OK && use_whole(l, results, claims, e))
+            rc = TA_OK;
+    }
     if (rc == TA_OK && l->open)
         rc = claims_table_end(l, e);
-    if (l->open) {
-        VEC_FREE(&l->now.figures);
-        VEC_FREE(&l->now.rows);
-    }
+    drop_open(l);
     claims_json_free(l->json);
     free(chunk);
     return rc;
@@ -121,10 +156,8 @@ static int read_csv(struct file_loader *l, struct slice head, struct claims_sour
     }
     if (csv != NULL && rc == TA_OK)
         rc = claims_csv_finish(csv, e);
-    if (csv != NULL && l->open) {
-        VEC_FREE(&l->now.figures);
-        VEC_FREE(&l->now.rows);
-    }
+    if (csv != NULL)
+        drop_open(l);
     claims_csv_free(csv);
     buf_done(&ahead);
     free(chunk);

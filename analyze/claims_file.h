@@ -27,7 +27,8 @@ struct file_figure {
 struct file_row {
     double start, ttft, latency, tpot;
     int64_t output, input;
-    uint64_t id; /* hash of it; 0: none */
+    uint64_t id;                             /* hash of it; 0: none */
+    float ttft_half, latency_half, tpot_half; /* half a unit of the last digit printed */
     bool failed;
 };
 
@@ -44,6 +45,7 @@ struct file_summary {
     size_t nth; /* object of the file, from 1 */
     VEC(struct file_figure) figures;
     VEC(struct file_row) rows;
+    uint64_t values[FIGURES]; /* of how many values a figure is, where the file says so; 0 */
     uint64_t rows_seen, rows_failed, rows_left;
     struct row_fault ttft_above, tpot_off, total_off;
     uint64_t unknown; /* members that no table has */

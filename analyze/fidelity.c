@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ledger_counts.h"
 #include "analyze/metrics.h"
 
 const struct fidelity *fidelity_of(const struct audit *a, size_t trace)
@@ -23,8 +24,20 @@ const char *fidelity_basis_name(enum fidelity_basis b)
     return names[b];
 }
 
-/* Pairs of a ledger entry and the request it became. */
+/* The requests that have an entry in a trace's ledger, by t0, and for each entry the time round. */
 typedef VEC(const struct request *) requests;
+
+struct load {
+    const struct trace_info *trace;
+    requests found;
+    int64_t *round;  /* of each entry: from 0 */
+    bool one_by_one; /* each round began when the one before was over */
+};
+
+static int64_t round_of(const struct load *l, const struct request *r)
+{
+    return l->round[r->ledger - l->trace->ledger.v];
+}
 
 static int by_number(const void *a, const void *b)
 {
@@ -45,6 +58,60 @@ static struct spread spread_of(int64_t *v, size_t n)
     return s;
 }
 
+/* --- rounds ----------------------------------------------------------------------------------- */
+
+static int by_recorded(const void *a, const void *b)
+{
+    const struct ledger_entry *x = *(const struct ledger_entry *const *)a,
+                              *y = *(const struct ledger_entry *const *)b;
+    if (x->recorded.conn != y->recorded.conn)
+        return x->recorded.conn < y->recorded.conn ? -1 : 1;
+    if (x->recorded.t_ns != y->recorded.t_ns)
+        return x->recorded.t_ns < y->recorded.t_ns ? -1 : 1;
+    return (x->repeat > y->repeat) - (x->repeat < y->repeat);
+}
+
+/* A recording is driven once or several times. Both the recording's own repeats and the times round
+ * are numbered by `repeat`; which recorded request an entry is for, its connection and time there
+ * say, and of entries for the same one the first is of the first round. */
+static void find_rounds(struct load *l)
+{
+    const struct trace_info *t = l->trace;
+    const struct ledger_entry **v = mem_array(t->ledger.n + 1, sizeof *v);
+    size_t n = 0;
+    l->round = mem_array(t->ledger.n + 1, sizeof *l->round);
+    for (size_t i = 0; i < t->ledger.n; i++) {
+        l->round[i] = 0;
+        if (t->ledger.v[i].has_recorded)
+            v[n++] = &t->ledger.v[i];
+    }
+    qsort(v, n, sizeof *v, by_recorded);
+    for (size_t i = 1; i < n; i++) {
+        bool same = v[i]->recorded.conn == v[i - 1]->recorded.conn &&
+                    v[i]->recorded.t_ns == v[i - 1]->recorded.t_ns;
+        if (same)
+            l->round[v[i] - t->ledger.v] =
+                l->round[v[i - 1] - t->ledger.v] + (v[i]->repeat != v[i - 1]->repeat);
+    }
+    free(v);
+    int64_t end_ns = INT64_MIN;
+    l->one_by_one = true;
+    for (size_t i = 0; i < l->found.n; i++) {
+        const struct request *r = l->found.v[i];
+        if (round_of(l, r) == 0 && r->t_end > end_ns)
+            end_ns = r->t_end;
+    }
+    for (size_t i = 0; i < l->found.n; i++)
+        l->one_by_one &= round_of(l, l->found.v[i]) == 0 || l->found.v[i]->t0 >= end_ns;
+}
+
+/* A recording happened once: held against it is the first round, or, where rounds went on into
+ * each other, all of the load. */
+static bool is_compared(const struct load *l, const struct request *r)
+{
+    return !l->one_by_one || round_of(l, r) == 0;
+}
+
 /* --- bodies, statuses, counts, connections ---------------------------------------------------- */
 
 static void compare_contents(struct fidelity *f, const struct request *r)
@@ -57,7 +124,6 @@ static void compare_contents(struct fidelity *f, const struct request *r)
     }
     if (!l->has_recorded)
         return;
-    f->has_recorded = true;
     if (l->recorded.status > 0) {
         f->statuses_same += l->recorded.status == r->status;
         f->statuses_differ += l->recorded.status != r->status;
@@ -88,32 +154,34 @@ static int by_planned_conn(const void *a, const void *b)
     const struct request *x = *(const struct request *const *)a,
                          *y = *(const struct request *const *)b;
     const struct ledger_entry *l = x->ledger, *m = y->ledger;
-    if (l->repeat != m->repeat)
-        return l->repeat < m->repeat ? -1 : 1;
     if (l->conn_planned != m->conn_planned)
         return l->conn_planned < m->conn_planned ? -1 : 1;
     return (x->t0 > y->t0) - (x->t0 < y->t0);
 }
 
-static void compare_connections(struct fidelity *f, const requests *found)
+static void compare_connections(struct fidelity *f, const struct load *l)
 {
+    const requests *found = &l->found;
+    const struct trace_info *t = l->trace;
     int64_t *now = mem_array(found->n + 1, sizeof *now),
-            *then = mem_array(found->n + 1, sizeof *now);
+            *then = mem_array(t->ledger.n + 1, sizeof *then);
     size_t n = 0, n_then = 0;
     const struct request **v = mem_array(found->n + 1, sizeof *v);
     for (size_t i = 0; i < found->n; i++) {
         v[i] = found->v[i];
-        now[n++] = (int64_t)v[i]->conn;
-        if (v[i]->ledger->has_recorded && v[i]->ledger->recorded.conn >= 0)
-            then[n_then++] = v[i]->ledger->recorded.conn;
+        if (is_compared(l, v[i]))
+            now[n++] = (int64_t)v[i]->conn;
+    }
+    for (size_t i = 0; i < t->ledger.n; i++) {
+        if (t->ledger.v[i].has_recorded && t->ledger.v[i].recorded.conn >= 0)
+            then[n_then++] = t->ledger.v[i].recorded.conn;
     }
     f->connections = distinct(now, n);
     f->connections_recorded = distinct(then, n_then);
     qsort(v, found->n, sizeof *v, by_planned_conn);
     for (size_t i = 1; i < found->n; i++) {
-        const struct ledger_entry *l = v[i]->ledger, *before = v[i - 1]->ledger;
-        if (l->conn_planned < 0 || l->conn_planned != before->conn_planned ||
-            l->repeat != before->repeat)
+        int64_t planned = v[i]->ledger->conn_planned;
+        if (planned < 0 || planned != v[i - 1]->ledger->conn_planned)
             continue;
         f->follow_ups++;
         f->kept += v[i]->conn == v[i - 1]->conn;
@@ -139,28 +207,28 @@ static enum fidelity_basis basis_of(const requests *found)
 }
 
 /* Its first request, whose time in the recording that of the others counts from. */
-static const struct request *first_of_repeat(const requests *found, int64_t repeat)
+static const struct request *first_of_round(const struct load *l, int64_t round)
 {
     const struct request *first = NULL;
-    for (size_t i = 0; i < found->n; i++) {
-        const struct request *r = found->v[i];
-        if (r->ledger->repeat == repeat && r->ledger->has_recorded &&
+    for (size_t i = 0; i < l->found.n; i++) {
+        const struct request *r = l->found.v[i];
+        if (round_of(l, r) == round && r->ledger->has_recorded &&
             (first == NULL || r->ledger->recorded.t_ns < first->ledger->recorded.t_ns))
             first = r;
     }
     return first;
 }
 
-/* Errors where requests wait for each other: against the recording, repeat by repeat. */
-static void hold_against_recording(struct fidelity *f, const struct audit *a, const requests *found)
+/* Errors where requests wait for each other: against the recording, round by round. */
+static void hold_against_recording(struct fidelity *f, const struct audit *a, const struct load *l)
 {
     const struct request *first = NULL;
-    for (size_t i = 0; i < found->n; i++) {
-        const struct request *r = found->v[i];
+    for (size_t i = 0; i < l->found.n; i++) {
+        const struct request *r = l->found.v[i];
         if (!r->ledger->has_recorded || r->clock_stepped)
             continue;
-        if (first == NULL || first->ledger->repeat != r->ledger->repeat)
-            first = first_of_repeat(found, r->ledger->repeat);
+        if (first == NULL || round_of(l, first) != round_of(l, r))
+            first = first_of_round(l, round_of(l, r));
         int64_t at = r->ledger->recorded.t_ns - first->ledger->recorded.t_ns;
         VEC_PUSH(&f->points, ((struct fidelity_point){(size_t)(r - a->requests.v), at,
                                                       r->t0 - first->t0 - at}));
@@ -202,13 +270,13 @@ static double drift_of(const struct fidelity *f)
     return xx > 0 ? xy / xx : NAN;
 }
 
-static void compare_times(struct fidelity *f, const struct audit *a, const requests *found)
+static void compare_times(struct fidelity *f, const struct audit *a, const struct load *l)
 {
-    f->basis = basis_of(found);
+    f->basis = basis_of(&l->found);
     if (f->basis == FIDELITY_DUE)
-        hold_against_due(f, a, found);
+        hold_against_due(f, a, &l->found);
     else if (f->basis == FIDELITY_RECORDED)
-        hold_against_recording(f, a, found);
+        hold_against_recording(f, a, l);
     int64_t *v = mem_array(f->points.n + 1, sizeof *v);
     for (size_t i = 0; i < f->points.n; i++)
         v[i] = f->points.v[i].error_ns < 0 ? -f->points.v[i].error_ns : f->points.v[i].error_ns;
@@ -244,11 +312,8 @@ static int by_group(const void *a, const void *b)
 {
     const struct request *x = *(const struct request *const *)a,
                          *y = *(const struct request *const *)b;
-    if (x->ledger->repeat != y->ledger->repeat)
-        return x->ledger->repeat < y->ledger->repeat ? -1 : 1;
-    int order = strcmp(x->ledger->workload, y->ledger->workload);
-    if (order != 0)
-        return order;
+    if (x->run != y->run) /* in which repeats that were under way together are one */
+        return x->run < y->run ? -1 : 1;
     return (x->ledger->group > y->ledger->group) - (x->ledger->group < y->ledger->group);
 }
 
@@ -303,21 +368,20 @@ static struct in_flight sweep(struct flight_edge *v, size_t n)
     return s;
 }
 
-static void compare_concurrency(struct fidelity *f, const requests *found)
+static void compare_concurrency(struct fidelity *f, const struct load *l)
 {
-    int64_t repeat = INT64_MAX;
-    for (size_t i = 0; i < found->n; i++) {
-        int64_t own = found->v[i]->ledger->repeat;
-        repeat = own < repeat ? own : repeat;
-    }
-    for (size_t i = 0; i < found->n; i++) {
-        const struct request *r = found->v[i];
-        const struct ledger_recorded *old = &r->ledger->recorded;
-        if (f->has_recorded && (r->ledger->repeat != repeat || !r->ledger->has_recorded))
-            continue; /* a recording happened once */
+    const struct trace_info *t = l->trace;
+    for (size_t i = 0; i < l->found.n; i++) {
+        const struct request *r = l->found.v[i];
+        if (!is_compared(l, r))
+            continue;
         VEC_PUSH(&f->edges, ((struct flight_edge){r->t0, 1}));
         VEC_PUSH(&f->edges, ((struct flight_edge){r->t_end > r->t0 ? r->t_end : r->t0, -1}));
-        if (!r->ledger->has_recorded || old->end_ns < old->t_ns)
+    }
+    /* What was recorded was under way then, whether it could be sent now or not. */
+    for (size_t i = 0; i < t->ledger.n; i++) {
+        const struct ledger_recorded *old = &t->ledger.v[i].recorded;
+        if (!t->ledger.v[i].has_recorded || l->round[i] > 0 || old->end_ns < old->t_ns)
             continue;
         VEC_PUSH(&f->edges_recorded, ((struct flight_edge){old->t_ns, 1}));
         VEC_PUSH(&f->edges_recorded, ((struct flight_edge){old->end_ns, -1}));
@@ -326,27 +390,48 @@ static void compare_concurrency(struct fidelity *f, const requests *found)
     f->recorded = sweep(f->edges_recorded.v, f->edges_recorded.n);
 }
 
+static void count_unseen(struct fidelity *f, const struct trace_info *t)
+{
+    const struct ledger_entry **v = mem_array(t->unseen.n + 1, sizeof *v);
+    for (size_t i = 0; i < t->unseen.n; i++)
+        v[i] = t->unseen.v[i];
+    ledger_counts_of(v, t->unseen.n, &f->unseen);
+    free(v);
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
+
+static void compare(struct audit *a, struct load *l)
+{
+    struct fidelity f = {.trace = (size_t)(l->trace - a->traces.v),
+                         .entries = l->trace->ledger.n,
+                         .found = l->found.n};
+    find_rounds(l);
+    for (size_t i = 0; i < l->found.n; i++)
+        compare_contents(&f, l->found.v[i]);
+    for (size_t i = 0; i < l->trace->ledger.n; i++)
+        f.has_recorded |= l->trace->ledger.v[i].has_recorded;
+    compare_connections(&f, l);
+    compare_times(&f, a, l);
+    compare_latencies(&f, &l->found);
+    measure_skew(&f, &l->found);
+    compare_concurrency(&f, l);
+    count_unseen(&f, l->trace);
+    VEC_PUSH(&a->fidelity, f);
+    free(l->round);
+}
 
 void fidelity_find(struct audit *a)
 {
     for (size_t t = 0; t < a->traces.n; t++) {
-        requests found = {0};
+        struct load l = {.trace = &a->traces.v[t]};
+        if (l.trace->ledger.n == 0)
+            continue;
         for (size_t i = 0; i < a->requests.n; i++) {
             if (a->requests.v[i].trace == t && a->requests.v[i].ledger != NULL)
-                VEC_PUSH(&found, &a->requests.v[i]);
+                VEC_PUSH(&l.found, &a->requests.v[i]);
         }
-        if (a->traces.v[t].ledger.n == 0)
-            continue;
-        struct fidelity f = {.trace = t, .entries = a->traces.v[t].ledger.n, .found = found.n};
-        for (size_t i = 0; i < found.n; i++)
-            compare_contents(&f, found.v[i]);
-        compare_connections(&f, &found);
-        compare_times(&f, a, &found);
-        compare_latencies(&f, &found);
-        measure_skew(&f, &found);
-        compare_concurrency(&f, &found);
-        VEC_PUSH(&a->fidelity, f);
-        VEC_FREE(&found);
+        compare(a, &l);
+        VEC_FREE(&l.found);
     }
 }

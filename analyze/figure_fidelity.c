@@ -122,17 +122,32 @@ static void put_flight(struct figure *f, const struct fidelity *d)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
+static const char *title_of_all(struct figure *f, const struct fidelity *d, const char *within)
+{
+    bool p99 = d->send_error.n >= SPREAD_P99_MIN;
+    const char *who = p99 ? "99 % of the requests" : "all requests";
+    if (d->basis != FIDELITY_DUE)
+        return figure_text(&f->texts, "Waiting for each other, %s left within %s of the recording",
+                           who, within);
+    return figure_text(&f->texts, "%s left within %s of their time", p99 ? who : "All requests",
+                       within);
+}
+
+/* What did not leave comes first: the errors are those of the rest. */
+static const char *title_of_some(struct figure *f, const struct fidelity *d, const char *within)
+{
+    return figure_text(&f->texts, "%zu of %zu requests left, %swithin %s of %s", d->found,
+                       d->entries, d->send_error.n >= SPREAD_P99_MIN ? "99 % of them " : "", within,
+                       d->basis == FIDELITY_DUE ? "their time" : "the recording");
+}
+
 static void put_heads(struct figure *f, const struct audit *a, const struct fidelity *d)
 {
     char within[32];
     bool due = d->basis == FIDELITY_DUE, p99 = d->send_error.n >= SPREAD_P99_MIN;
     units_duration(p99 ? d->send_error.p99 : d->send_error.max, within);
-    const char *who = p99 ? "99 % of the requests" : "all requests";
     const char *title =
-        due ? figure_text(&f->texts, "%s left within %s of their time", p99 ? who : "All requests",
-                          within)
-            : figure_text(&f->texts, "Waiting for each other, %s left within %s of the recording",
-                          who, within);
+        d->found < d->entries ? title_of_some(f, d, within) : title_of_all(f, d, within);
     const struct request *first = &a->requests.v[d->points.v[0].request];
     figure_heads(f, title,
                  figure_text(&f->texts, "%s: %zu requests, first byte on the wire %s",

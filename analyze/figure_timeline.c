@@ -84,10 +84,10 @@ static void add_row(struct timeline *t, const struct request *r)
     }
     int64_t end = r->t_end > r->t0 ? r->t_end : r->t0;
     row->end = since(t, end);
-    t->end = fmax(t->end, row->end);
+    t->end = fmax(t->end, fmax(row->end, row->last)); /* what a client did not wait for */
     row->note = note_of(t, row);
     row->note_px = small_px * figure_width_em(row->note) + 16;
-    t->failed += r->outcome != OUTCOME_SUCCESS;
+    t->failed += r->outcome != OUTCOME_SUCCESS && r->outcome != OUTCOME_UNSEEN;
     t->repeats |= r->repeat > 0;
 }
 

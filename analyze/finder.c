@@ -47,6 +47,14 @@ void finder_cite_start(struct finding *x, const struct request *r)
     finder_cite(x, r, r->t0_packet, false, r->t0_offset, r->t0, "first byte of the request");
 }
 
+void finder_cite_left(struct finding *x, const struct request *r)
+{
+    finder_cite_start(x, r);
+    if (r->left)
+        finder_cite(x, r, r->left_packet, false, EVIDENCE_NO_OFFSET, r->t_end,
+                    "the client ends the connection");
+}
+
 void finder_cite_text(struct finding *x, const struct request *r)
 {
     size_t m = r->out.n;

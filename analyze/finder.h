@@ -31,6 +31,9 @@ void finder_cite(struct finding *x, const struct request *r, uint64_t packet, bo
                  uint64_t offset, int64_t t_ns, const char *what);
 void finder_cite_start(struct finding *x, const struct request *r); /* its first byte */
 void finder_cite_text(struct finding *x, const struct request *r);  /* first and last of its text */
+void finder_cite_left(
+    struct finding *x,
+    const struct request *r); /* its first byte, and how the client ended it, if it did */
 
 /* The requests that a finding is about: all are counted, the first CITED_MOST kept. */
 struct found {

@@ -83,6 +83,12 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
          "They are compressed, and were overwritten or cannot be read here: what they say is in no "
          "figure.",
          NULL, NULL},
+    [FINDING_REQUESTS_UNSENT] =
+        {"requests.unsent", SEVERITY_WARN, "Requests that were meant were never sent",
+         "The ledger of the load has them, and no packet: they are in no figure, and what was "
+         "measured is a smaller load than the one that was meant. A count of requests or failures "
+         "may have them or not.",
+         NULL, NULL},
     [FINDING_REQUESTS_FAILED] =
         {"requests.failed", SEVERITY_WARN, "Requests failed",
          "They take part in no latency and no rate, but in the denominators of shares. A tool that "
@@ -223,6 +229,12 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
          "The stated prompt is shorter than what was sent in it: input tokens and prompt rates are "
          "too low.",
          NULL, "P21"},
+    [FINDING_USAGE_THINKING_UNSENT] =
+        {"usage.thinking-unsent", SEVERITY_INFO, "Thinking is counted that was not sent",
+         "Its tokens were generated before the first text, or between, and no byte of them is on "
+         "the wire: the time to first text has them in it, and decode rates here leave them out. "
+         "Who divides all tokens by the time of the text has a rate that is far too high.",
+         NULL, "P26"},
     [FINDING_USAGE_MISSING] =
         {"usage.missing", SEVERITY_INFO, "Replies state no number of tokens",
          "Rates by tokens are not measurable from such replies; tools fall back on counts of their "
@@ -276,8 +288,8 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
     [FINDING_SERVER_SERIAL_QUEUE] =
         {"server.serial-queue", SEVERITY_INFO,
          "Requests in flight together were served one after the other",
-         "Each answer began only when those before it had ended: concurrency buys nothing, and the "
-         "wait is in the time to first text.",
+         "Each answer began only when the one before it had ended, later than its own prompt "
+         "explains: concurrency buys nothing, and the wait is in the time to first text.",
          "serial-share group-window", NULL},
     [FINDING_SERVER_CYCLIC_STALLS] = {"server.cyclic-stalls", SEVERITY_WARN,
                                       "The output stalls in cycles",
@@ -286,6 +298,11 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
                                       "the high quantiles of the gaps are the stalls'.",
                                       "stall-factor stall-correlation stall-score stall-cycles",
                                       NULL},
+    [FINDING_SERVER_RECURRING_STALLS] =
+        {"server.recurring-stalls", SEVERITY_WARN, "The output stops again and again within streams",
+         "Long gaps that no prompt of another explains and no client caused: decode rates are lower "
+         "by the time lost, and the high quantiles of the gaps are the stalls'.",
+         "stall-factor", NULL},
     [FINDING_SERVER_SUPERLINEAR_PREFILL] =
         {"server.superlinear-prefill", SEVERITY_WARN,
          "The time to first text grows faster than the prompt",
@@ -395,6 +412,12 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
          "Requests open connections of their own: who starts the clock before connecting has that "
          "in the time to first token, who keeps connections has not.",
          "connect-share", "P36"},
+    [FINDING_CLIENT_LEFT] =
+        {"client.left", SEVERITY_WARN, "The client ended requests before their replies were whole",
+         "It closed or reset the connection itself: after a limit of time, at a reply that it could "
+         "not read, or because it was stopped. Those requests failed, and take part in no latency; "
+         "neither server nor network is to blame for the end as such.",
+         NULL, NULL},
     [FINDING_NETWORK_SLOW_CONNECT] =
         {"network.slow-connect", SEVERITY_WARN, "Connections were slow to open",
          "The first packet was lost and sent again a second later, or the server took no "
@@ -407,8 +430,9 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
          "latencies are in part the network's.",
          "resent-share", NULL},
     [FINDING_NETWORK_RESETS] =
-        {"network.resets", SEVERITY_WARN, "Connections were reset in the middle of replies",
-         "A side tore the connection down: those requests failed, and take part in no latency.",
+        {"network.resets", SEVERITY_WARN, "Connections were reset before replies were whole",
+         "The server, or something between, tore the connection down: those requests failed, and "
+         "take part in no latency.",
          NULL, "P90"},
     [FINDING_CLAIMS_ROWS] = {"claims.rows", SEVERITY_INFO,
                              "Rows of a result file, request by request",
@@ -428,6 +452,10 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
                                    "it, and of fewer than 20 p95: "
                                    "one request makes the figure, and another run another one.",
                                    NULL, "P82"},
+    [FINDING_CLAIMS_CUT] = {"claims.cut", SEVERITY_WARN, "A result file ends inside a result",
+                            "Its last result was not written to the end, by a benchmark that was "
+                            "stopped perhaps: only the whole ones before it were judged.",
+                            NULL, NULL},
     [FINDING_CLAIMS_TWO_FORMULAS] =
         {"claims.two-formulas", SEVERITY_WARN, "Two figures of one name were made in two ways",
          "Claims of one kind, about the same requests, differ, and each is reproduced by a formula "

@@ -4,10 +4,19 @@
 #include <math.h>
 
 #include "analyze/finder.h"
+#include "analyze/ledger_counts.h"
 #include "analyze/metrics.h"
 #include "analyze/metrics_speedup.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
+
+/* Where it was seen first during a request, of those that show it. */
+static void cite_place(struct finding *x, const struct request *r, struct tcp_place at,
+                       bool response, const char *what)
+{
+    if (at.t_ns >= r->t0)
+        finder_cite(x, r, at.pkt, response, EVIDENCE_NO_OFFSET, at.t_ns, what);
+}
 
 static enum shows waited_for_window(const struct finder *f, const struct request *r, double *times)
 {
@@ -18,21 +27,27 @@ static enum shows waited_for_window(const struct finder *f, const struct request
 
 static void find_zero_windows(struct finder *f)
 {
-    uint64_t n = f->a->traces.v[f->trace].totals.tcp.zero_windows;
-    if (n == 0)
-        return;
     struct found found = finder_gather(f, waited_for_window);
+    uint64_t n = 0;
+    if (found.n == 0)
+        return;
+    for (size_t i = 0; i < f->scope->n; i++)
+        n += finder_nth(f, i)->zero_windows;
     struct finding *x = finder_add(
         f, FINDING_CLIENT_ZERO_WINDOW,
         audit_printf(
             f->a,
-            "A receive window was closed %" PRIu64
-            " times, on the connections of %zu of %zu requests: the sender had to wait for "
-            "the receiver, and gaps between events may be the client's.",
+            "The client's receive window was closed %" PRIu64
+            " times, during %zu of %zu requests: the sender had to wait for the receiver, and gaps "
+            "between events may be the client's.",
             n, found.n, found.of));
     finder_affects(x, "e2el", NAN);
     finder_affects(x, "output_tps_user", NAN);
-    finder_cite_found(f, x, &found, true);
+    for (size_t i = 0; i < found.n && i < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[found.first[i]];
+        cite_place(x, r, r->closed, false,
+                   audit_printf(f->a, "a closed window, the first of %" PRIu32, r->zero_windows));
+    }
 }
 
 /* What its machine held ready, or did not even acknowledge. A clock that was set makes times of
@@ -52,8 +67,12 @@ static enum shows read_slowly(const struct finder *f, const struct request *r, d
     return waited(f, r, &r->unread, share > f->o->unread_ns ? share : f->o->unread_ns, wait_s);
 }
 
+/* An acknowledgement that is not in the trace is none that was late. */
 static enum shows acknowledged_late(const struct finder *f, const struct request *r, double *wait_s)
 {
+    const struct trace_info *t = &f->a->traces.v[f->trace];
+    if (trace_drops(t) != 0 || t->totals.tcp.gaps > 0 || r->damaged)
+        return SHOWS_SILENT;
     return waited(f, r, &r->late_ack, f->o->late_ack_ns, wait_s);
 }
 
@@ -109,6 +128,15 @@ static void find_late_acks(struct finder *f)
 
 /* --- connections (P36) ------------------------------------------------------------------------ */
 
+static void cite_connections(const struct finder *f, struct finding *x, const struct found *found)
+{
+    for (size_t i = 0; i < found->n && i < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[found->first[i]];
+        finder_cite(x, r, r->syn_packet, false, EVIDENCE_NO_OFFSET, r->syn_ns, "its SYN");
+        finder_cite_start(x, r);
+    }
+}
+
 static enum shows opens(const struct finder *f, const struct request *r, double *setup_s)
 {
     (void)f;
@@ -144,7 +172,7 @@ static void find_connections(struct finder *f)
                      found.n, found.of, units_duration(llround(found.typical * NS_PER_S), setup),
                      units_duration(llround(all.typical * NS_PER_S), ttft)));
     finder_affects(x, "ttft", 100 * found.typical / all.typical);
-    finder_cite_found(f, x, &found, false);
+    cite_connections(f, x, &found);
 }
 
 static enum shows opens_slowly(const struct finder *f, const struct request *r, double *setup_s)
@@ -169,16 +197,24 @@ static void find_slow_connections(struct finder *f)
             "packet was lost, or nobody took connections.",
             found.n, found.of, units_duration(llround(found.typical * NS_PER_S), setup)));
     finder_affects(x, "ttft", NAN);
-    finder_cite_found(f, x, &found, false);
+    cite_connections(f, x, &found);
 }
 
 /* --- the network ------------------------------------------------------------------------------ */
 
+/* What the receiver had already was not lost; nor what it had no room for. */
+static uint32_t lost_on_the_way(const struct request *r)
+{
+    return r->zero_windows > 0 || r->needless > r->retransmissions
+               ? 0
+               : r->retransmissions - r->needless;
+}
+
 static enum shows was_resent(const struct finder *f, const struct request *r, double *times)
 {
     (void)f;
-    *times = r->retransmissions;
-    return r->retransmissions > 0 ? SHOWS_YES : SHOWS_NO;
+    *times = lost_on_the_way(r);
+    return lost_on_the_way(r) > 0 ? SHOWS_YES : SHOWS_NO;
 }
 
 enum { RESENT_MIN = 3 }; /* fewer are nobody's trouble */
@@ -186,28 +222,35 @@ enum { RESENT_MIN = 3 }; /* fewer are nobody's trouble */
 static void find_retransmissions(struct finder *f)
 {
     const struct tcp_totals *t = &f->a->traces.v[f->trace].totals.tcp;
-    if (t->retransmissions < RESENT_MIN ||
-        (double)t->retransmissions <= f->o->resent_share * (double)t->segments)
-        return;
     struct found found = finder_gather(f, was_resent);
+    uint64_t n = 0;
+    for (size_t i = 0; i < f->scope->n; i++)
+        n += lost_on_the_way(finder_nth(f, i));
+    if (n < RESENT_MIN || (double)n <= f->o->resent_share * (double)t->segments)
+        return;
     struct finding *x = finder_add(
         f, FINDING_NETWORK_RETRANSMISSIONS,
         audit_printf(
             f->a,
             "%" PRIu64 " of %" PRIu64
-            " segments were sent again, on the connections of %zu of %zu requests: packets "
-            "were lost or late on the way, and the gaps behind them are the network's.",
-            t->retransmissions, t->segments, found.n, found.of));
+            " segments were sent again, during %zu of %zu requests, and no receiver says that it "
+            "had them already: packets were lost or late on the way, and the gaps behind them are "
+            "the network's.",
+            n, t->segments, found.n, found.of));
     finder_affects(x, "icl", NAN);
     finder_affects(x, "ttft", NAN);
-    finder_cite_found(f, x, &found, true);
+    for (size_t i = 0; i < found.n && i < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[found.first[i]];
+        cite_place(x, r, r->resent, true,
+                   audit_printf(f->a, "sent again, the first of %" PRIu32, r->retransmissions));
+    }
 }
 
 static enum shows was_reset(const struct finder *f, const struct request *r, double *age_s)
 {
     (void)f;
     *age_s = (double)(r->t_end - r->t0) / NS_PER_S;
-    return r->end == END_RST && !r->whole ? SHOWS_YES : SHOWS_NO;
+    return r->end == END_RST && !r->whole && !r->left ? SHOWS_YES : SHOWS_NO;
 }
 
 static void find_resets(struct finder *f)
@@ -218,12 +261,68 @@ static void find_resets(struct finder *f)
         return;
     struct finding *x = finder_add(
         f, FINDING_NETWORK_RESETS,
-        audit_printf(f->a,
-                     "The connections of %zu of %zu requests were reset before the reply was "
-                     "whole, typically %s after the request was sent.",
-                     found.n, found.of, units_duration(llround(found.typical * NS_PER_S), age)));
+        audit_printf(
+            f->a,
+            "The connections of %zu of %zu requests were reset by the server's side before "
+            "the reply was whole, typically %s after the request was sent.",
+            found.n, found.of, units_duration(llround(found.typical * NS_PER_S), age)));
     finder_affects(x, "failed", 100 * (double)found.n / (double)found.of);
-    finder_cite_found(f, x, &found, false);
+    for (size_t i = 0; i < found.n && i < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[found.first[i]];
+        cite_place(x, r, r->reset, true, "the reset");
+    }
+}
+
+static enum shows has_left(const struct finder *f, const struct request *r, double *age_s)
+{
+    (void)f;
+    *age_s = (double)(r->t_end - r->t0) / NS_PER_S;
+    return r->left ? SHOWS_YES : SHOWS_NO;
+}
+
+/* Why, as far as the client's own ledger says it. */
+static const char *why_left(const struct finder *f)
+{
+    const struct ledger_entry **v = mem_array(f->scope->n + 1, sizeof *v);
+    struct ledger_counts counts = {0};
+    struct buf text;
+    size_t n = 0;
+    for (size_t i = 0; i < f->scope->n; i++) {
+        const struct request *r = finder_nth(f, i);
+        if (r->left && r->ledger != NULL)
+            v[n++] = r->ledger;
+    }
+    ledger_counts_of(v, n, &counts);
+    buf_init(&text, 1024);
+    ledger_counts_text(&counts, true, &text);
+    const char *why = text.n > 0 ? audit_printf(f->a, "; its ledger says %s", buf_text(&text)) : "";
+    buf_done(&text);
+    VEC_FREE(&counts);
+    free(v);
+    return why;
+}
+
+static void find_left(struct finder *f)
+{
+    struct found found = finder_gather(f, has_left);
+    char age[32];
+    size_t begun = 0;
+    if (found.n == 0)
+        return;
+    for (size_t i = 0; i < f->scope->n; i++) {
+        const struct request *r = finder_nth(f, i);
+        begun += r->left && r->h >= 0 && r->h <= r->t_end;
+    }
+    struct finding *x = finder_add(
+        f, FINDING_CLIENT_LEFT,
+        audit_printf(f->a,
+                     "The client ended %zu of %zu requests itself, typically %s after it had sent "
+                     "them; the replies of %zu had begun%s.",
+                     found.n, found.of, units_duration(llround(found.typical * NS_PER_S), age),
+                     begun, why_left(f)));
+    finder_affects(x, "failed", 100 * (double)found.n / (double)found.of);
+    for (size_t i = 0; i < found.n && i < CITED_MOST; i++)
+        finder_cite_left(x, &f->a->requests.v[found.first[i]]);
 }
 
 void findings_client(struct finder *f)
@@ -235,4 +334,5 @@ void findings_client(struct finder *f)
     find_slow_connections(f);
     find_retransmissions(f);
     find_resets(f);
+    find_left(f);
 }

@@ -18,6 +18,9 @@ enum {
     READS_MIN = 4,
     STEPS_MIN = 16,
     BURSTS_MIN = 3,
+    SHORT_READS_MIN = 2, /* of streams that are too short to say it alone, but agree … */
+    SHORT_MIN = 3,       /* … so many … */
+    SHORT_BURSTS = 8,    /* … with so many bursts in all */
     BURST_EVENTS =
         5, /* a buffer of a fixed size cuts events: the fewer, the wider the bursts vary */
     PIECE_MEDIANS = 16,
@@ -133,10 +136,18 @@ static double burst_spread(const struct bursts *b)
     return b->n >= BURSTS_MIN && b->mean > 0 ? sqrt(b->squares / (b->n - 1)) / b->mean : NAN;
 }
 
+/* Are there as many events in each read as in most? Who sends them together on purpose does not cut
+ * one in two with a long gap between, as a buffer does; one packet a read is left of that. */
+static bool same_number(const struct request *r, const struct delivery *d)
+{
+    bool cut = r->straddling >= d->reads && r->bursts.n <= d->reads + 1;
+    return d->same_share >= SAME_SHARE && !cut;
+}
+
 static enum manner manner_of(const struct finder *f, const struct request *r,
                              const struct delivery *d)
 {
-    bool same = d->same_share >= SAME_SHARE;
+    bool same = same_number(r, d);
     if (d->reads >= STEPS_MIN && d->step_share >= STEP_SHARE && d->several >= STEP_SEVERAL && !same)
         return STEPS;
     if (d->reads < READS_MIN || d->gap_ns < (double)f->o->clump_gap_ns)
@@ -197,10 +208,43 @@ static const struct delivered manners[MANNERS] = {
                {"icl", "ttft"}},
 };
 
+/* Streams with too few bursts to tell a buffer by, and those of all together. */
+struct shorts {
+    struct found found;
+    size_t same; /* of them, whose reads have one number of events: that may be on purpose */
+    struct bursts bursts;
+};
+
+/* Two samples' spreads in one (Chan, Golub and LeVeque). */
+static void add_bursts(struct bursts *to, const struct bursts *b)
+{
+    uint32_t n = to->n + b->n;
+    double off = b->mean - to->mean;
+    if (n == 0)
+        return;
+    to->squares += b->squares + off * off * to->n * b->n / n;
+    to->mean += off * b->n / n;
+    to->n = n;
+}
+
+static bool is_short(const struct finder *f, const struct delivery *d)
+{
+    return d->reads >= SHORT_READS_MIN && d->reads < READS_MIN && d->per_read > BURST_EVENTS &&
+           d->gap_ns >= (double)f->o->clump_gap_ns;
+}
+
+/* Bursts of one size over several streams are no chance, even where none has many. */
+static bool say_same(const struct shorts *s)
+{
+    return s->found.n >= SHORT_MIN && 2 * s->same <= s->found.n && s->bursts.n >= SHORT_BURSTS &&
+           burst_spread(&s->bursts) < BURST_SPREAD;
+}
+
 /* Every stream is looked at once. */
 static void find_manners(struct finder *f)
 {
     struct found found[MANNERS] = {0};
+    struct shorts shorts = {0};
     VEC(double) amounts[MANNERS] = {0};
     size_t streams = 0;
     for (size_t i = 0; i < f->scope->n; i++) {
@@ -212,6 +256,15 @@ static void find_manners(struct finder *f)
         streams++;
         found_add(&found[m], f->scope->requests[i]);
         VEC_PUSH(&amounts[m], m == BY_BYTES ? r->bursts.mean : d.per_read);
+        if (m == STEADY && is_short(f, &d)) {
+            found_add(&shorts.found, f->scope->requests[i]);
+            add_bursts(&shorts.bursts, &r->bursts);
+            shorts.same += same_number(r, &d);
+        }
+    }
+    if (found[BY_BYTES].n == 0 && say_same(&shorts)) {
+        found[BY_BYTES] = shorts.found;
+        VEC_PUSH(&amounts[BY_BYTES], shorts.bursts.mean);
     }
     for (int m = STEADY; m < MANNERS; m++) {
         if (m != STEADY && found[m].n > 0) {

@@ -76,7 +76,7 @@ static struct company company_of(const struct finder *f)
     size_t n = 0;
     for (size_t i = 0; i < f->scope->n; i++) {
         const struct request *r = finder_nth(f, i);
-        if (r->group >= 0 && r->ledger != NULL && r->ledger->group >= 0)
+        if (r->group >= 0 && !r->damaged && r->ledger != NULL && r->ledger->group >= 0)
             v[n++] = r;
     }
     if (n > 0)
@@ -100,12 +100,24 @@ static struct company company_of(const struct finder *f)
 
 #define REACHED 0.9 /* of the recording's requests in flight */
 
+/* As many as in the recording, or as the ledger says were meant where those are fewer. */
+static double meant_of_recording(const struct finder *f, const struct fidelity *x)
+{
+    int64_t meant = 0;
+    for (size_t i = 0; i < f->scope->n; i++) {
+        const struct ledger_entry *l = finder_nth(f, i)->ledger;
+        if (l != NULL && l->concurrency > meant)
+            meant = l->concurrency;
+    }
+    return meant > 0 ? fmin((double)meant, (double)x->recorded.peak) : (double)x->recorded.peak;
+}
+
 static void find_not_reached(struct finder *f)
 {
     const struct fidelity *x = fidelity_of(f->a, f->trace);
     struct company c = company_of(f);
     bool fewer = x != NULL && x->has_recorded && x->recorded.peak > 1 &&
-                 (double)x->now.peak < REACHED * (double)x->recorded.peak;
+                 (double)x->now.peak < REACHED * meant_of_recording(f, x);
     const char *detail;
     if (2 * c.apart > c.groups)
         detail = audit_printf(f->a,
@@ -404,7 +416,10 @@ static void find_busy_before(struct finder *f)
     const struct trace_info *t = &f->a->traces.v[f->trace];
     const struct exchange_before *b = &t->totals.before;
     char after[32];
+    bool late = b->t_ns - t->totals.first_t_ns > f->o->busy_before_ns;
     if (b->streams == 0 || trace_drops(t) > 0 || f->scope->n == 0)
+        return;
+    if (late && (trace_drops(t) < 0 || t->totals.tcp.gaps > 0)) /* the requests may be lost */
         return;
     const struct request *first = finder_nth(f, 0);
     for (size_t i = 1; i < f->scope->n; i++)

@@ -64,17 +64,33 @@ static bool counted(uint64_t n)
     return n != UINT64_MAX && n > 0;
 }
 
+/* What comes behind the first gap, and the requests that lack bytes. */
+static void cite_losses(const struct finder *f, struct finding *x, const struct tcp_gap *gap)
+{
+    if (gap->pkt > 0)
+        VEC_PUSH(&x->evidence, ((struct evidence){f->trace, gap->pkt, gap->conn, gap->from_server,
+                                                  gap->off, gap->t_ns, "behind the first gap"}));
+    for (size_t i = 0; i < f->a->requests.n && x->evidence.n < CITED_MOST; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace == f->trace && r->dialect != NULL && r->damaged)
+            finder_cite_start(x, r);
+    }
+}
+
 static void find_losses(struct finder *f, const struct trace_info *t)
 {
     const struct pipeline_totals *n = &t->totals;
     uint64_t dropped = (counted(n->counted_dropped) ? n->counted_dropped : 0) +
                        (counted(n->counted_if_dropped) ? n->counted_if_dropped : 0);
-    size_t damaged = 0, requests = 0;
+    size_t damaged = 0, requests = 0, unseen = 0;
     for (size_t i = 0; i < f->a->requests.n; i++) {
         const struct request *r = &f->a->requests.v[i];
         requests += r->trace == f->trace && r->dialect != NULL;
         damaged += r->trace == f->trace && r->dialect != NULL && r->damaged;
+        unseen += r->trace == f->trace && r->outcome == OUTCOME_UNSEEN;
     }
+    const char *ends =
+        unseen > 0 ? audit_printf(f->a, ", and how %zu of them ended is not known", unseen) : "";
     if (dropped == 0 && n->tcp.gaps == 0 && n->snapped == 0)
         return;
     enum finding_id id = dropped > 0       ? FINDING_CAPTURE_DROPS
@@ -86,10 +102,11 @@ static void find_losses(struct finder *f, const struct trace_info *t)
                      "%" PRIu64 " packets were dropped while recording, %" PRIu64
                      " were cut short, and %" PRIu64 " gaps with %" PRIu64
                      " bytes are in the connections; %zu of %zu requests are damaged "
-                     "and take part in no quantile.",
-                     dropped, n->snapped, n->tcp.gaps, n->tcp.gap_bytes, damaged, requests));
+                     "and take part in no quantile%s.",
+                     dropped, n->snapped, n->tcp.gaps, n->tcp.gap_bytes, damaged, requests, ends));
     finder_affects(x, "output_tps", NAN);
     finder_affects(x, "output_tokens", NAN);
+    cite_losses(f, x, &n->tcp.first_gap);
 }
 
 static int64_t median_e2el(const struct finder *f)

@@ -3,8 +3,10 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/finder.h"
+#include "analyze/ledger_counts.h"
 #include "analyze/metrics.h"
 #include "analyze/metrics_speedup.h"
 #include "traces/base/buf.h"
@@ -37,6 +39,37 @@ static void find_guesses(struct finder *f)
     finder_cite_start(x, first);
 }
 
+/* --- requests that were never sent ----------------------------------------------------------- */
+
+/* Coordinated omission in its plainest form: what the client could not send is slow for nobody. */
+static void find_unsent(struct finder *f)
+{
+    const struct trace_info *t = &f->a->traces.v[f->trace];
+    const struct ledger_entry **v = mem_array(t->unseen.n + 1, sizeof *v);
+    struct ledger_counts counts = {0};
+    struct buf text;
+    for (size_t i = 0; i < t->unseen.n; i++)
+        v[i] = t->unseen.v[i];
+    ledger_counts_of(v, t->unseen.n, &counts);
+    size_t n = ledger_counts_sum(&counts, false);
+    buf_init(&text, 1024);
+    ledger_counts_text(&counts, false, &text);
+    if (n > 0) {
+        struct finding *x = finder_add(
+            f, FINDING_REQUESTS_UNSENT,
+            audit_printf(f->a,
+                         "%zu of the ledger's %zu requests were never sent: %s. They are in no "
+                         "figure here: latencies and rates are those of the requests that got "
+                         "through, not of the load that was meant.",
+                         n, t->ledger.n, buf_text(&text)));
+        finder_affects(x, "requests", -100 * (double)n / (double)t->ledger.n);
+        finder_affects(x, "effective_latency", NAN);
+    }
+    buf_done(&text);
+    VEC_FREE(&counts);
+    free(v);
+}
+
 /* --- failed requests -------------------------------------------------------------------------- */
 
 static const char *const failures[] = {
@@ -46,6 +79,20 @@ static const char *const failures[] = {
     [OUTCOME_NO_FINISH] = "without a finish",
     [OUTCOME_NO_RESPONSE] = "without a response",
 };
+
+/* Bytes came for a response, and no whole head of one in them. */
+static bool is_garbled(const struct request *r)
+{
+    static const char *const ids[] = {"http.version-0.9", "http.bad-start-line",
+                                      "http.truncated-head", "http.head-too-big"};
+    for (size_t i = 0; i < r->anomalies.n && r->outcome == OUTCOME_NO_RESPONSE; i++) {
+        for (size_t k = 0; k < sizeof ids / sizeof *ids; k++) {
+            if (strcmp(r->anomalies.v[i], ids[k]) == 0)
+                return true;
+        }
+    }
+    return false;
+}
 
 static bool is_failure(const struct request *r)
 {
@@ -94,10 +141,59 @@ static void find_open(struct finder *f, size_t n, size_t all)
     finder_cite_text(x, first);
 }
 
+/* "; the ledger says 4 timeout, 1 refused": of those failures that it knows as such. */
+static void put_ledger(const struct finder *f, struct buf *text)
+{
+    const struct ledger_entry **v = mem_array(f->a->requests.n + 1, sizeof *v);
+    struct ledger_counts counts = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace == f->trace && is_failure(r) && r->ledger != NULL &&
+            strcmp(r->ledger->outcome, "complete") != 0)
+            v[n++] = r->ledger;
+    }
+    ledger_counts_of(v, n, &counts);
+    if (ledger_counts_sum(&counts, true) > 0) {
+        buf_puts(text, "; the ledger says ");
+        ledger_counts_text(&counts, true, text);
+    }
+    VEC_FREE(&counts);
+    free(v);
+}
+
+/* "2 of 8 requests failed: 2 without a response". */
+static void put_failures(const struct finder *f, const size_t n[], size_t failed, size_t all,
+                         struct buf *text)
+{
+    size_t garbled = 0;
+    int status = 0;
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace != f->trace || r->dialect == NULL)
+            continue;
+        garbled += is_garbled(r);
+        if (r->outcome == OUTCOME_HTTP_ERROR && status == 0)
+            status = r->status;
+    }
+    buf_printf(text, "%zu of %zu requests failed:", failed, all);
+    const char *before = " ";
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        if (failures[i] == NULL || n[i] == 0)
+            continue;
+        buf_printf(text, "%s%zu %s", before, n[i], failures[i]);
+        before = ", ";
+        if (i == OUTCOME_NO_RESPONSE && garbled > 0)
+            buf_printf(text, " (bytes came for %zu of them, but no head of one)", garbled);
+    }
+    if (status != 0)
+        buf_printf(text, " (the first is HTTP %d)", status);
+    put_ledger(f, text);
+}
+
 static void find_failures(struct finder *f)
 {
     size_t n[OUTCOME_NOT_LLM + 1] = {0}, all = 0, failed = 0;
-    int status = 0;
     for (size_t i = 0; i < f->a->requests.n; i++) {
         const struct request *r = &f->a->requests.v[i];
         if (r->trace != f->trace || r->dialect == NULL)
@@ -105,8 +201,6 @@ static void find_failures(struct finder *f)
         all++;
         n[r->outcome]++;
         failed += is_failure(r);
-        if (r->outcome == OUTCOME_HTTP_ERROR && status == 0)
-            status = r->status;
     }
     if (n[OUTCOME_OPEN] > 0)
         find_open(f, n[OUTCOME_OPEN], all);
@@ -120,18 +214,11 @@ static void find_failures(struct finder *f)
     if (failed == 0)
         return;
     struct buf text;
-    buf_init(&text, 1024);
-    buf_printf(&text, "%zu of %zu requests failed:", failed, all);
-    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
-        if (failures[i] != NULL && n[i] > 0)
-            buf_printf(&text, " %zu %s,", n[i], failures[i]);
-    }
-    text.n--;
-    if (status != 0)
-        buf_printf(&text, " (the first is HTTP %d)", status);
-    buf_puts(&text, ". They take part in no latency and no rate.");
-    struct finding *x =
-        finder_add(f, FINDING_REQUESTS_FAILED, audit_printf(f->a, "%s", buf_text(&text)));
+    buf_init(&text, 4096);
+    put_failures(f, n, failed, all, &text);
+    struct finding *x = finder_add(
+        f, FINDING_REQUESTS_FAILED,
+        audit_printf(f->a, "%s. They take part in no latency and no rate.", buf_text(&text)));
     buf_done(&text);
     finder_affects(x, "failed", 100 * (double)failed / (double)all);
     cite_failures(f, x);
@@ -160,7 +247,8 @@ static enum shows broke_off(const struct finder *f, const struct request *r, dou
 {
     (void)f;
     *age_s = (double)(r->t_end - r->t0) / NS_PER_S;
-    return r->status / 100 == 2 && r->out.n > 0 && !r->damaged &&
+    bool text = r->out.n > 0 && r->out.v[0].t_ns <= r->t_end; /* no client that left had it */
+    return r->status / 100 == 2 && text && !r->damaged &&
                    (r->outcome == OUTCOME_CUT_SHORT || r->outcome == OUTCOME_NO_FINISH)
                ? SHOWS_YES
                : SHOWS_NO;
@@ -200,21 +288,24 @@ static void find_empty(struct finder *f)
 static void find_broken_off(struct finder *f)
 {
     struct found found = finder_gather(f, broke_off);
-    size_t resets = 0;
+    size_t resets = 0, left = 0;
     if (found.n == 0)
         return;
     for (size_t i = 0; i < f->scope->n; i++) {
         const struct request *r = finder_nth(f, i);
         double age;
-        resets += broke_off(f, r, &age) == SHOWS_YES && r->end == END_RST;
+        bool broke = broke_off(f, r, &age) == SHOWS_YES;
+        resets += broke && r->end == END_RST && !r->left;
+        left += broke && r->left;
     }
     struct finding *x =
         finder_add(f, FINDING_REQUESTS_CUT_SHORT,
                    audit_printf(f->a,
                                 "%zu of %zu replies end after some text without a finish or in the "
-                                "middle of the message, %zu of them by a reset: who takes any text "
-                                "for an answer counts them, with less latency and fewer tokens.",
-                                found.n, found.of, resets));
+                                "middle of the message, %zu of them by a reset of the server's "
+                                "side, %zu by the client: who takes any text for an answer counts "
+                                "them, with less latency and fewer tokens.",
+                                found.n, found.of, resets, left));
     finder_affects(x, "e2el", NAN);
     finder_affects(x, "output_tokens", NAN);
     finder_cite_found(f, x, &found, true);
@@ -251,7 +342,8 @@ static void find_retries(struct finder *f)
 /* --- timeouts (P88) --------------------------------------------------------------------------- */
 
 enum { TIMEOUTS_MIN = 3 };
-#define TIMEOUT_AGE_NS NS_PER_S /* what is younger failed of something else */
+#define TIMEOUT_AGE_NS NS_PER_S    /* what is younger failed of something else … */
+#define LEFT_AGE_NS (NS_PER_S / 2) /* … unless the client ended it */
 #define TIMEOUT_SLACK_NS (20 * (int64_t)NS_PER_MS)
 
 static int64_t age_of(const struct request *r)
@@ -274,7 +366,8 @@ static size_t gather_given_up(const struct finder *f, const struct request **v)
     for (size_t i = 0; i < f->scope->n; i++) {
         const struct request *r = finder_nth(f, i);
         if ((r->outcome == OUTCOME_CUT_SHORT || r->outcome == OUTCOME_NO_RESPONSE) &&
-            r->end != END_TRACE && !r->damaged && age_of(r) >= TIMEOUT_AGE_NS)
+            (r->end != END_TRACE || r->left) && !r->damaged &&
+            age_of(r) >= (r->left ? LEFT_AGE_NS : TIMEOUT_AGE_NS))
             v[n++] = r;
     }
     if (n > 0)
@@ -318,7 +411,7 @@ static void find_timeouts(struct finder *f)
         finder_affects(x, "e2el", NAN);
         finder_affects(x, "output_tps", NAN);
         for (size_t i = from; i < from + most && i < from + CITED_MOST; i++)
-            finder_cite_start(x, v[i]);
+            finder_cite_left(x, v[i]);
     }
     free(v);
 }
@@ -376,6 +469,7 @@ static void find_degenerate(struct finder *f)
 void findings_requests(struct finder *f)
 {
     find_guesses(f);
+    find_unsent(f);
     find_failures(f);
     find_errors(f);
     find_empty(f);

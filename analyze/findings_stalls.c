@@ -1,4 +1,5 @@
-/* Findings of stalls: in cycles, of all streams together, while a prompt is read. */
+/* Findings of stalls: in cycles, of all streams together, while a prompt is read, again and again
+ * within streams. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,9 +8,13 @@
 #include "analyze/metrics.h"
 #include "analyze/metrics_speedup.h"
 #include "analyze/stalls.h"
+#include "analyze/stat.h"
 #include "traces/base/clock.h"
 #include "traces/base/mem.h"
 #include "traces/base/units.h"
+
+#define NO_STREAM                                                                                  \
+    0.9 /* of the time lost in stalls, at most: of what comes in clumps hardly any is left */
 
 static int by_cost(const void *a, const void *b)
 {
@@ -185,6 +190,120 @@ static void find_stopped(struct finder *f, const struct stalls *x)
     say_stopped(f, FINDING_SERVER_JOINT_STALLS, &together, "and no prompt was being read");
 }
 
+/* --- within streams --------------------------------------------------------------------------- */
+
+enum {
+    LONG_NS = 250 * NS_PER_MS, /* shorter ones are jitter */
+    LONG_FACTORS =
+        4,    /* stall-factors of its stream's gaps: gaps at random are hardly ever so long */
+    AGAIN = 3 /* in a stream … */
+};
+
+#define AGAIN_SHARE 0.5 /* … and in so many of those of three events or more */
+#define AGAIN_LOST 0.05 /* of their time, at least */
+
+struct recurring {
+    size_t streams, of, looks;
+    struct stalls stalls; /* all, of those streams */
+    int64_t lost_ns, window_ns;
+};
+
+/* Was another prompt read in most of it? That is said elsewhere, or the price of a crowd. */
+static bool is_in_company(const struct finder *f, const struct stall *s)
+{
+    for (size_t i = 0; i < f->scope->n; i++) {
+        const struct request *r = finder_nth(f, i);
+        int64_t end = s->t_ns + s->excess_ns, first = r->out.n > 0 ? r->out.v[0].t_ns : r->t_end;
+        int64_t from = r->t0 > s->t_ns ? r->t0 : s->t_ns, until = first < end ? first : end;
+        if ((double)(until - from) > PREFILL_SHARE * (double)s->excess_ns)
+            return true;
+    }
+    return false;
+}
+
+/* Of the stalls v[0 .. n) of one stream, those that are long against its pace: what is left of it
+ * without them. */
+static void look_at_stream(const struct finder *f, const struct stall *v, size_t n,
+                           struct recurring *out)
+{
+    const struct request *r = &f->a->requests.v[v->request];
+    int64_t window = r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns, lost = 0;
+    size_t from = out->stalls.all.n;
+    for (size_t i = 0; i < n; i++)
+        lost += v[i].excess_ns;
+    double pace = (double)(window - lost) / (double)(r->out.n - 1);
+    lost = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool is_long = v[i].excess_ns >= LONG_NS &&
+                       (double)v[i].excess_ns > LONG_FACTORS * f->o->stall_factor * pace;
+        if (!is_long || out->looks > LOOKS_MOST)
+            continue;
+        out->looks += f->scope->n;
+        if (is_in_company(f, &v[i]))
+            continue;
+        VEC_PUSH(&out->stalls.all, v[i]);
+        lost += v[i].excess_ns;
+    }
+    bool again = out->stalls.all.n - from >= AGAIN && r->zero_windows == 0 &&
+                 r->retransmissions == 0 && (double)lost >= AGAIN_LOST * (double)window &&
+                 (double)lost <= NO_STREAM * (double)window;
+    if (!again) {
+        out->stalls.all.n = from;
+        return;
+    }
+    out->streams++;
+    out->lost_ns += lost;
+    out->window_ns += window;
+}
+
+static int by_stream(const void *a, const void *b)
+{
+    const struct stall *x = a, *y = b;
+    if (x->request != y->request)
+        return x->request < y->request ? -1 : 1;
+    return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
+}
+
+static void say_recurring(struct finder *f, struct recurring *x)
+{
+    double *lengths = mem_array(x->stalls.all.n + 1, sizeof *lengths);
+    double share = (double)x->lost_ns / fmax(1, (double)x->window_ns);
+    for (size_t i = 0; i < x->stalls.all.n; i++)
+        lengths[i] = (double)x->stalls.all.v[i].excess_ns;
+    stat_sort(lengths, x->stalls.all.n);
+    char typical[32];
+    units_duration(llround(stat_median(lengths, x->stalls.all.n)), typical);
+    struct finding *y = finder_add(
+        f, FINDING_SERVER_RECURRING_STALLS,
+        audit_printf(f->a,
+                     "In %zu of %zu streams the output stops again and again: %zu times, for %s "
+                     "typically, while no other prompt was read: %.3g %% of the time between first "
+                     "and last output.",
+                     x->streams, x->of, x->stalls.all.n, typical, 100 * share));
+    finder_affects(y, "output_tps_user", -100 * share);
+    cite_costliest(f, y, x->stalls.all.v, x->stalls.all.n);
+    free(lengths);
+}
+
+/* Whatever their rhythm is, if it begins anew with each stream. */
+static void find_recurring(struct finder *f, struct stalls *x)
+{
+    struct recurring found = {0};
+    for (size_t i = 0; i < f->scope->n; i++)
+        found.of += metrics_request_counts(finder_nth(f, i)) && finder_nth(f, i)->out.n > 2;
+    if (x->all.n > 0)
+        qsort(x->all.v, x->all.n, sizeof *x->all.v, by_stream);
+    for (size_t i = 0, end; i < x->all.n; i = end) {
+        for (end = i + 1; end < x->all.n && x->all.v[end].request == x->all.v[i].request;)
+            end++;
+        if (metrics_request_counts(&f->a->requests.v[x->all.v[i].request]))
+            look_at_stream(f, x->all.v + i, end - i, &found);
+    }
+    if (found.streams > 0 && (double)found.streams >= AGAIN_SHARE * (double)found.of)
+        say_recurring(f, &found);
+    stalls_free(&found.stalls);
+}
+
 void findings_stalls(struct finder *f)
 {
     struct stalls x;
@@ -193,7 +312,11 @@ void findings_stalls(struct finder *f)
     stalls_find(f->a, f->scope, f->o, &x);
     if (isnan(x.period_s))
         find_stopped(f, &x);
-    else if (!x.by_client)
+    else if (!x.by_client && x.lost_share <= NO_STREAM)
         say_cycle(f, &x);
+    if (!finder_has(f, FINDING_SERVER_CYCLIC_STALLS) &&
+        !finder_has(f, FINDING_SERVER_JOINT_STALLS) &&
+        !finder_has(f, FINDING_SERVER_PREFILL_STALLS))
+        find_recurring(f, &x);
     stalls_free(&x);
 }

@@ -70,7 +70,7 @@ static enum shows recount_differs(const struct finder *f, const struct request *
 /* Some limit the answer alone. */
 static enum shows above_limit(const struct finder *f, const struct request *r, double *percent)
 {
-    int64_t n = stated_tokens(r), limit = r->asked.max_tokens;
+    int64_t n = stated_tokens(r), limit = request_token_limit(r);
     (void)f;
     if (n < 0 || limit < 1)
         return SHOWS_SILENT;
@@ -104,6 +104,17 @@ static enum shows ignores_media(const struct finder *f, const struct request *r,
         return SHOWS_SILENT;
     *tokens = (double)r->usage.prompt;
     return r->usage.prompt < MEDIA_TOKENS_MIN * r->asked.media ? SHOWS_YES : SHOWS_NO;
+}
+
+/* P26: by how many percent a rate is too high that counts it with the text. */
+static enum shows thinking_unsent(const struct finder *f, const struct request *r, double *percent)
+{
+    int64_t n = request_tokens(r), unsent = metrics_unsent(r);
+    (void)f;
+    if (!metrics_request_counts(r) || !r->stream_reply || !(r->usage.reasoning > 0))
+        return SHOWS_SILENT;
+    *percent = 100 * ((double)n / fmax(1, (double)(n - unsent)) - 1);
+    return unsent > 0 ? SHOWS_YES : SHOWS_NO;
 }
 
 static enum shows not_stated(const struct finder *f, const struct request *r, double *percent)
@@ -242,6 +253,10 @@ static const struct stated {
     {FINDING_USAGE_MEDIA, ignores_media,
      "state fewer prompt tokens than the pictures or sounds sent would be", "tokens", "prompt_tps",
      false},
+    {FINDING_USAGE_THINKING_UNSENT, thinking_unsent,
+     "count tokens of thinking that they sent no text of: generated before the first text, or "
+     "between",
+     "% more tokens than the text has", "output_tps_user", true},
     {FINDING_TIMINGS_TOO_LONG, longer_than_request,
      "state that the server took longer than the whole request did", "% longer", "stated_tps",
      false},
@@ -270,7 +285,9 @@ static void find_row(struct finder *f, const struct stated *row)
         return;
     const char *typical =
         row->amount != NULL && !isnan(found.typical)
-            ? audit_printf(f->a, " (typically %.3g %s)", found.typical, row->amount)
+            ? audit_printf(f->a,
+                           found.typical < 100 ? " (typically %.3g %s)" : " (typically %.0f %s)",
+                           found.typical, row->amount)
             : "";
     struct finding *x = finder_add(
         f, row->id,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/formulas_failures.h"
+#include "analyze/formulas_lossy.h"
 #include "analyze/metrics.h"
 #include "analyze/stat.h"
 #include "analyze/steps.h"
@@ -111,9 +112,20 @@ const struct definition definitions[DEFINITIONS] = {
     [D_SPEEDUP] = {"speedup", FUNCTION("rate of a group / rate alone", formula_speedup), -1,
                    "it needs requests released together and the same prompts sent alone"},
     [D_REQUESTS] = {"requests", FUNCTION("A", formula_requests), -1, "there is no request"},
+    [D_REQUESTS_MEANT] = {"requests of the ledger",
+                          FUNCTION("A+those never sent", formula_requests_meant), -1,
+                          "each request of the ledger was sent, or there is none"},
+    [D_ATTEMPTS] = {"attempts", FUNCTION("A with those tried again", formula_attempts), -1,
+                    "no request was tried again"},
     [D_SUCCESSES] = {"successful requests", FUNCTION("S", formula_successes), -1,
                      "there is no request"},
     [D_FAILED] = {"failed", FUNCTION("A-S", formula_failed), -1, "there is no request"},
+    [D_FAILED_ATTEMPTS] = {"failed attempts",
+                           FUNCTION("A-S with those tried again", formula_failed_attempts), -1,
+                           "no request was tried again"},
+    [D_FAILED_MEANT] = {"failed of the ledger",
+                        FUNCTION("A+those never sent-S", formula_failed_meant), -1,
+                        "each request of the ledger was sent, or there is none"},
     [D_MEMORY] = {"memory", FUNCTION("peak of the server's resident memory", formula_memory), -1,
                   "the trace has no memory samples"},
 };
@@ -154,7 +166,7 @@ double formula_count(const struct request *r, enum count c)
     case COUNT_N_LESS_1:
         return less(n, 1);
     case COUNT_N_LESS_N1:
-        return less(n, metrics_n1(r));
+        return known(metrics_decoded(r));
     case COUNT_EVENTS:
         return events > 0 ? (double)events : NAN;
     case COUNT_EVENTS_LESS_1:
@@ -230,25 +242,42 @@ struct interval formula_span(const struct scope *s, int64_t from_ns, int64_t to_
     return interval_around(d, (double)s->o->vantage_ns / NS_PER_S);
 }
 
-/* A count as it may be meant: a client does not see reads, and takes the first event for one token.
- */
-static struct interval count_range(const struct request *r, enum count c)
+#define FEW_EVENTS 3  /* events that meet in a read without being held together … */
+#define FEW_SHARE 0.1 /* … and the part of a stream that they are */
+
+/* Is the first read no clump: do few events come with it, and with the others? */
+static bool first_is_few(const struct request *r, double events, double n)
 {
-    double n = formula_count(r, c);
-    if (c == COUNT_N_LESS_N1 && r->n1 < 0)
-        return (struct interval){n, formula_count(r, COUNT_N_LESS_1)};
-    return interval_exact(n);
+    return events <= FEW_EVENTS && events - 1 <= FEW_SHARE * n &&
+           (double)r->out.n <= FEW_EVENTS * (double)metrics_request_reads(r);
 }
 
-/* One estimate of count n over a span; false if there is no such figure. */
-static bool estimate(const struct scope *s, const struct formula *f, struct interval n,
-                     int64_t from, int64_t to, struct estimate *e)
+/* A count as it may be meant. How many tokens the events of the first read held is known where it
+ * is stated; else it is one each, or as many as the others held. A client does not see reads: where
+ * a few met in the first, it takes the first of them for itself. What was held together is P44. */
+static struct interval count_range(const struct request *r, enum count c, double n)
 {
-    if (!interval_known(n))
+    struct interval range = interval_exact(n);
+    if (c != COUNT_N_LESS_N1 || r->n1 >= 0 || !(n > 0))
+        return range;
+    double events = (double)metrics_n1(r), all = (double)r->out.n;
+    double share = (n + events) * events / all;
+    range.lo -= fmax(0, share - events);
+    range.hi += fmax(0, events - share);
+    if (first_is_few(r, events, n))
+        range.hi = fmax(range.hi, n + events - 1);
+    return range;
+}
+
+/* One estimate of count n, or what it may be, over a span; false if there is no such figure. */
+static bool estimate(const struct scope *s, const struct formula *f, double n,
+                     struct interval range, int64_t from, int64_t to, struct estimate *e)
+{
+    if (!interval_known(range))
         return false;
     if (f->shape == SHAPE_COUNT) {
-        e->value = n.lo;
-        e->interval = n;
+        e->value = n;
+        e->interval = range;
         return true;
     }
     if (from < 0 || to < 0)
@@ -260,14 +289,14 @@ static bool estimate(const struct scope *s, const struct formula *f, struct inte
         e->interval = span;
         return true;
     }
-    if (n.lo <= 0 || d < 0)
+    if (range.lo <= 0 || d < 0)
         return false;
     span.lo = fmax(span.lo, 0);
-    e->value = d > 0 ? n.lo / d : INFINITY;
-    e->interval = interval_div(n, span);
+    e->value = d > 0 ? n / d : INFINITY;
+    e->interval = interval_div(range, span);
     if (f->shape == SHAPE_PER) {
-        e->value = d / n.lo;
-        e->interval = (struct interval){span.lo / n.hi, span.hi / n.lo};
+        e->value = d / n;
+        e->interval = (struct interval){span.lo / range.hi, span.hi / range.lo};
     }
     return interval_known(e->interval);
 }
@@ -278,8 +307,10 @@ static void apply_to_requests(const struct formula *f, const struct scope *s, si
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = &s->a->requests.v[s->requests.v[i]];
         struct estimate e = {.request = r};
-        if (!formula_counts(s, r) || (r->clock_stepped && f->shape != SHAPE_COUNT) ||
-            !estimate(s, f, count_range(r, f->count), formula_when(r, f->from),
+        if (!formula_counts(s, r) || (r->clock_stepped && f->shape != SHAPE_COUNT))
+            continue;
+        double n = formula_count(r, f->count);
+        if (!estimate(s, f, n, count_range(r, f->count, n), formula_when(r, f->from),
                       formula_when(r, f->to), &e))
             continue;
         e.sign = sign != NULL && sign(s, r);
@@ -308,7 +339,7 @@ static void apply_to_run(const struct formula *f, const struct scope *s, sign_fn
         signs += sign != NULL && sign(s, r);
     }
     struct estimate e = {.sign = signs * 2 > counted};
-    if (counted > 0 && estimate(s, f, interval_exact(n), from, to, &e))
+    if (counted > 0 && estimate(s, f, n, interval_exact(n), from, to, &e))
         VEC_PUSH(&out->all, e);
 }
 
@@ -316,9 +347,10 @@ static void apply_to_run(const struct formula *f, const struct scope *s, sign_fn
 static bool joins_times(const struct formula *f)
 {
     static formula_fn *const others[] = {
-        formula_icl,        formula_requests,   formula_successes,      formula_failed,
-        formula_memory,     formula_choices,    formula_wall_first,     formula_wall_last,
-        formula_last_calls, formula_no_content, formula_nothing_counted};
+        formula_icl,          formula_requests,   formula_successes,       formula_failed,
+        formula_memory,       formula_choices,    formula_wall_first,      formula_wall_last,
+        formula_last_calls,   formula_no_content, formula_nothing_counted, formula_requests_meant,
+        formula_failed_meant, formula_attempts,   formula_failed_attempts};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (f->fn == others[i])
             return false;
@@ -387,9 +419,12 @@ static double stat_of(const double *sorted, size_t n, enum stat stat)
 /* Stands for an infinite bound where statistics interpolate: what it touches is infinite again. */
 #define ENDLESS 1e300
 
-static double stat_endless(const double *sorted, size_t n, enum stat stat)
+/* … of those values and `unknown` more, all at `each`. */
+static double stat_endless(const double *sorted, size_t n, size_t unknown, double each,
+                           enum stat stat)
 {
-    double x = stat_of(sorted, n, stat);
+    double x = unknown > 0 ? lossy_stat(sorted, n, unknown, each, stat_of, stat)
+                           : stat_of(sorted, n, stat);
     return x > ENDLESS / 1e10 ? INFINITY : x;
 }
 
@@ -432,18 +467,26 @@ bool estimates_stat(const struct estimates *e, enum stat stat, struct estimate *
     size_t n = e->all.n;
     if (n == 0 || (stat == STAT_VALUE && n > 1))
         return false;
-    out->value = stat_endless(e->value, n, stat);
-    out->interval.lo = stat_endless(e->lo, n, stat);
-    out->interval.hi = stat_endless(e->hi, n, stat);
+    out->value = stat_endless(e->value, n, 0, 0, stat);
+    out->interval.lo = stat_endless(e->lo, n, e->unknown, 0, stat);
+    out->interval.hi = stat_endless(e->hi, n, e->unknown, ENDLESS, stat);
     attribute(e->all.v, n, stat, out);
     return true;
 }
 
-/* A reply that is one document has its generation in the wait for it. */
-static bool hides_prompt(const struct definition *d, const struct request *r)
+/* What else was done in the wait for the text, so that the time of the prompt cannot be told from
+ * it; NULL: nothing, or d is no prompt rate. */
+static const char *hides_prompt(const struct definition *d, const struct request *r)
 {
-    return (d == &definitions[D_PROMPT_TPS] || d == &definitions[D_PROMPT_TPS_ALL]) &&
-           !r->stream_reply && request_tokens(r) != 1;
+    if (d != &definitions[D_PROMPT_TPS] && d != &definitions[D_PROMPT_TPS_ALL])
+        return NULL;
+    if (!r->stream_reply && request_tokens(r) != 1)
+        return "the reply is one document: the time of the prompt cannot be told from that of "
+               "the answer";
+    if (metrics_unsent(r) > 0)
+        return "there was thinking that was not sent: the time of the prompt cannot be told from "
+               "that of the thinking";
+    return NULL;
 }
 
 /* Definitions of some of the requests alone. */
@@ -465,10 +508,12 @@ void definition_apply(const struct definition *d, const struct scope *s, struct 
     size_t kept = before;
     for (size_t i = before; i < out->all.n; i++) {
         const struct request *r = out->all.v[i].request;
-        if (r == NULL || (!gated(d, r) && !hides_prompt(d, r) && !leaves_out(d, r)))
+        if (r == NULL || (!gated(d, r) && hides_prompt(d, r) == NULL && !leaves_out(d, r)))
             out->all.v[kept++] = out->all.v[i];
     }
     out->all.n = kept;
+    if (s->lossy)
+        lossy_widen(&d->formula, s, before, out);
 }
 
 const char *definition_missing(const struct definition *d, const struct scope *s)
@@ -477,9 +522,8 @@ const char *definition_missing(const struct definition *d, const struct scope *s
         const struct request *r = &s->a->requests.v[s->requests.v[i]];
         if (gated(d, r) && r->metrics[d->gate].reason != NULL)
             return r->metrics[d->gate].reason;
-        if (hides_prompt(d, r))
-            return "the reply is one document: the time of the prompt cannot be told from that of "
-                   "the answer";
+        if (hides_prompt(d, r) != NULL)
+            return hides_prompt(d, r);
     }
     bool times = d->formula.fn != NULL || d->formula.shape != SHAPE_COUNT;
     return times && steps_between(s->a, s->requests.v, s->requests.n) ? steps_reason : d->missing;

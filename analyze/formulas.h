@@ -31,6 +31,7 @@ struct scope {
     const double *rate_bounds; /* one a trace: formula_rate_bounds */
     bool whole;                /* all there is: figures of the traces hold for it */
     bool one;                  /* a single request, whatever became of it */
+    bool lossy;                /* with all that the recording may have lost (formulas_lossy.h) */
     enum stat stat;            /* that the claim is of; STAT_VALUE: it does not say */
     VEC(size_t) requests;      /* indices, in order of t0 */
 };
@@ -45,6 +46,7 @@ struct estimate {
 /* Zero-initialised when empty; estimates_free. */
 struct estimates {
     VEC(struct estimate) all;
+    size_t unknown; /* more of them, which may have any value from 0 on */
     double *value, *lo, *hi; /* each ascending, once sorted */
 };
 
@@ -59,11 +61,12 @@ enum shape {
 
 enum count {
     COUNT_NONE,
-    COUNT_N,         /* output tokens as stated */
-    COUNT_N_LESS_1,  /* N - 1 */
-    COUNT_N_LESS_N1, /* N - n_1; where n_1 is not stated, between 1 and the events of the first read
-                      */
-    COUNT_EVENTS,    /* M: events with text */
+    COUNT_N,              /* output tokens as stated */
+    COUNT_N_LESS_1,       /* N - 1 */
+    COUNT_N_LESS_N1,      /* N - n_1, of tokens that were sent (metrics_decoded); where n_1 is not
+                             stated, the events of the first read had one token each or as many as the
+                             others */
+    COUNT_EVENTS,         /* M: events with text */
     COUNT_EVENTS_LESS_1,  /* M - 1 */
     COUNT_P,              /* prompt tokens as stated */
     COUNT_P_UNCACHED,     /* P - K */
@@ -194,8 +197,12 @@ enum definition_id {
     D_RELEASE_SKEW,
     D_SPEEDUP,
     D_REQUESTS,
+    D_ATTEMPTS, /* those that another one followed, too */
+    D_REQUESTS_MEANT, /* by the ledger, those too that were never sent */
     D_SUCCESSES,
     D_FAILED,
+    D_FAILED_ATTEMPTS,
+    D_FAILED_MEANT,
     D_MEMORY,
     DEFINITIONS
 };
@@ -232,10 +239,10 @@ double *formula_rate_bounds(const struct audit *a, const struct audit_options *o
 bool formula_collected(const struct scope *s, const struct request *r);
 
 /* Functions of their own: formulas_run.c. */
-formula_fn formula_icl, formula_peak_throughput, formula_concurrency_avg, formula_concurrency_peak,
-    formula_release_skew, formula_speedup, formula_requests, formula_successes, formula_failed,
-    formula_memory, formula_users_times_rate, formula_mean_of_rates, formula_sum_of_rates,
-    formula_ratio_of_sums;
+formula_fn formula_attempts, formula_failed_attempts, formula_icl, formula_peak_throughput, formula_concurrency_avg, formula_concurrency_peak,
+    formula_release_skew, formula_speedup, formula_requests, formula_requests_meant,
+    formula_successes, formula_failed, formula_failed_meant, formula_memory,
+    formula_users_times_rate, formula_mean_of_rates, formula_sum_of_rates, formula_ratio_of_sums;
 
 /* formulas_streams.c: did events come one by one, evenly; or in bunches, with the same pause
  * between them? The median gap between a request's output events and its inverse, under no gate,
@@ -274,8 +281,9 @@ formula_fn formula_nothing_counted, formula_no_content, formula_choices, formula
     formula_last_calls, formula_last_calls_rate, formula_stated_prompt_rate;
 
 /* formulas_times.c */
-formula_fn formula_gap_after_role, formula_gaps_and_wait, formula_stated_wait, formula_stated_total_rate,
-    formula_wall_first, formula_wall_last, formula_late_first, formula_late_last, formula_late_gap,
-    formula_upstream_first, formula_subtracted, formula_warmup_first, formula_warmup_last;
+formula_fn formula_gap_after_role, formula_gaps_and_wait, formula_stated_wait,
+    formula_stated_total_rate, formula_wall_first, formula_wall_last, formula_late_first,
+    formula_late_last, formula_late_gap, formula_upstream_first, formula_subtracted,
+    formula_warmup_first, formula_warmup_last;
 
 #endif

@@ -187,9 +187,9 @@ static bool most_are_together(const struct scope *s, const struct request *r, si
     return 2 * together > r->out.n;
 }
 
-/* Most events of such a client come together, where on the wire none do: that is its sign. What is
- * together at a client is not known to less than how late it stamps: events that are hardly further
- * apart say nothing. */
+/* Most events of such a client come together, where on the wire none do. What is together at a
+ * client is not known to less than how late it stamps: events that are hardly further apart say
+ * nothing. */
 void formula_block_median(const struct scope *s, struct estimates *out)
 {
     static const size_t sizes[] = {512, 1024, 8192, 65536, 131072};
@@ -203,7 +203,7 @@ void formula_block_median(const struct scope *s, struct estimates *out)
         while (k < n && !most_are_together(s, r, sizes[k]))
             k++;
         if (k < n)
-            estimates_add(out, (struct estimate){0, {0, later}, r, true});
+            estimates_add(out, (struct estimate){0, {0, later}, r, false});
     }
 }
 

@@ -16,9 +16,10 @@ static bool is_any(const struct request *r)
     return true;
 }
 
+/* What came when the client had left, it never had. */
 static bool has_text(const struct request *r)
 {
-    return r->out.n > 0;
+    return r->out.n > 0 && r->out.v[0].t_ns <= r->t_end;
 }
 
 static bool has_status_200(const struct request *r)
@@ -65,7 +66,7 @@ static bool is_retried(const struct request *r)
 static bool is_open(const struct request *r)
 {
     return r->outcome == OUTCOME_OPEN || r->outcome == OUTCOME_NO_FINISH ||
-           r->outcome == OUTCOME_UNREADABLE;
+           r->outcome == OUTCOME_UNREADABLE || r->outcome == OUTCOME_UNSEEN;
 }
 
 static bool is_answer(const struct request *r)
@@ -110,11 +111,13 @@ static void add_count(struct estimates *out, double lo, double n)
     estimates_add(out, (struct estimate){.value = n, .interval = {fmax(lo, 0), n}, .sign = true});
 }
 
-/* What is taken for answers may have been counted by attempts, or once a request. */
+/* What is taken for answers may have been counted by attempts, or once a request; where each was
+ * tried again, once a request is what was answered in the end. */
 static struct interval taken_range(const struct endings *e, kind_fn *sign)
 {
     double n = (double)(e->answers + e->taken);
-    return (struct interval){sign == is_retried ? n : n - (double)e->retried_taken, n};
+    bool attempts = sign == is_retried || e->retried_taken == e->taken;
+    return (struct interval){attempts ? n : n - (double)e->retried_taken, n};
 }
 
 static void put_requests(const struct scope *s, kind_fn *taken, kind_fn *sign,

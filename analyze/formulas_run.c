@@ -36,7 +36,7 @@ void formula_icl(const struct scope *s, struct estimates *out)
 {
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = nth(s, i);
-        if (!steady(s, r))
+        if (!steady(s, r) || request_interleaves(r))
             continue;
         for (size_t k = 1; k < r->out.n; k++) {
             int64_t from = r->out.v[k - 1].t_ns, to = r->out.v[k].t_ns;
@@ -270,11 +270,17 @@ static bool is_success(enum outcome o)
     return o == OUTCOME_SUCCESS;
 }
 
-/* Neither a success nor, by the bytes, a failure: still running at the end, no finish stated, or not
- * readable. */
+/* Neither a success nor, by the bytes, a failure: still running at the end, no finish stated, not
+ * readable, or not wholly recorded. */
 static bool is_open(enum outcome o)
 {
-    return o == OUTCOME_OPEN || o == OUTCOME_NO_FINISH || o == OUTCOME_UNREADABLE;
+    return o == OUTCOME_OPEN || o == OUTCOME_NO_FINISH || o == OUTCOME_UNREADABLE ||
+           o == OUTCOME_UNSEEN;
+}
+
+static bool is_unseen(enum outcome o)
+{
+    return o == OUTCOME_UNSEEN;
 }
 
 /* Attempts that another one followed. */
@@ -286,11 +292,19 @@ static size_t retried(const struct scope *s)
     return n;
 }
 
-/* One request, however often it was tried; who counts attempts is not wrong about those. */
+/* One request, however often it was tried. */
 void formula_requests(const struct scope *s, struct estimates *out)
 {
-    double n = (double)outcomes(s, is_any), once = n - (double)retried(s);
-    push(out, once, (struct interval){once, n});
+    double once = (double)(outcomes(s, is_any) - retried(s));
+    push(out, once, interval_exact(once));
+}
+
+/* Who counts attempts is not wrong about those. */
+void formula_attempts(const struct scope *s, struct estimates *out)
+{
+    double n = (double)outcomes(s, is_any);
+    if (retried(s) > 0)
+        push(out, n, interval_exact(n));
 }
 
 void formula_successes(const struct scope *s, struct estimates *out)
@@ -299,11 +313,57 @@ void formula_successes(const struct scope *s, struct estimates *out)
     push(out, n, (struct interval){n, n + (double)outcomes(s, is_open)});
 }
 
+/* So many were no success, some of which may have been one. */
+static void push_failed(const struct scope *s, size_t n, struct estimates *out)
+{
+    double all = (double)n, known = all - (double)outcomes(s, is_unseen);
+    push(out, known, (struct interval){all - (double)outcomes(s, is_open), all});
+}
+
 void formula_failed(const struct scope *s, struct estimates *out)
 {
-    double n = (double)(outcomes(s, is_any) - outcomes(s, is_success));
-    double once = n - (double)retried(s);
-    push(out, once, (struct interval){once - (double)outcomes(s, is_open), n});
+    push_failed(s, outcomes(s, is_any) - outcomes(s, is_success) - retried(s), out);
+}
+
+void formula_failed_attempts(const struct scope *s, struct estimates *out)
+{
+    if (retried(s) > 0)
+        push_failed(s, outcomes(s, is_any) - outcomes(s, is_success), out);
+}
+
+/* By the ledger. Which run one belongs to is not known, only that it is none of those sent. */
+static double never_sent(const struct scope *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->a->traces.n && s->whole; i++) {
+        const struct trace_info *t = &s->a->traces.v[i];
+        for (size_t k = 0; k < t->unseen.n && !is_other_trace(s, i + 1); k++)
+            n += t->unseen.v[k]->local_port == 0 && t->unseen.v[k]->warmup == 0;
+    }
+    return (double)n;
+}
+
+static void add_never_sent(const struct scope *s, formula_fn *of_wire, struct estimates *out)
+{
+    double n = never_sent(s);
+    if (n == 0)
+        return;
+    of_wire(s, out);
+    struct estimate *e = &out->all.v[out->all.n - 1];
+    e->value += n;
+    e->interval.lo += n;
+    e->interval.hi += n;
+}
+
+/* Who could not send a request has one that failed all the same. */
+void formula_requests_meant(const struct scope *s, struct estimates *out)
+{
+    add_never_sent(s, formula_requests, out);
+}
+
+void formula_failed_meant(const struct scope *s, struct estimates *out)
+{
+    add_never_sent(s, formula_failed, out);
 }
 
 /* Tools mean the server's resident memory, the host's, or something between. */

@@ -69,8 +69,8 @@ bool stated_twice(const struct scope *s, const struct request *r)
 bool over_the_limit(const struct scope *s, const struct request *r)
 {
     (void)s;
-    int64_t choices = r->asked.choices > 1 ? r->asked.choices : 1;
-    return r->asked.max_tokens > 0 && request_tokens(r) / choices > r->asked.max_tokens;
+    int64_t limit = request_token_limit(r);
+    return limit > 0 && request_tokens(r) > limit;
 }
 
 /* --- one figure a request --------------------------------------------------------------------- */

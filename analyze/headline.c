@@ -68,7 +68,8 @@ static const char *of_claims(const struct audit *a, struct arena *texts, const s
     const char *count = n == 1 ? "the claim fails the audit"
                                : figure_text(texts, "%zu of %zu claims fail%s the audit", t->fail,
                                              n, t->fail == 1 ? "s" : "");
-    if (t->fail > 0 && phantom != NULL && phantom->claimed >= 2 * phantom->recomputed)
+    if (t->fail > 0 && phantom != NULL && phantom->token_factor == 0 &&
+        phantom->claimed >= 2 * phantom->recomputed)
         return figure_text(texts, "%s never happened: %s", figure_claimed(texts, phantom), count);
     if (t->fail > 0)
         return n == 1 ? "The claim fails the audit" : count;
@@ -93,10 +94,15 @@ static const struct finding *worst_finding(const struct audit *a)
 const char *headline(const struct audit *a, struct arena *texts)
 {
     struct tally t = headline_tally(a);
-    if (a->claims.n > 0)
-        return of_claims(a, texts, &t);
     const struct finding *worst = worst_finding(a);
     size_t n = t.fails_found + t.warns_found;
+    if (a->claims.n > 0) {
+        const char *said = of_claims(a, texts, &t);
+        /* What makes the whole a failure is said first. */
+        return t.fail == 0 && t.fails_found > 0
+                   ? figure_text(texts, "%.300s. %s", worst->title, said)
+                   : said;
+    }
     if (worst != NULL && n > 1)
         return figure_text(texts, "%.300s, and %zu more finding%s", worst->title, n - 1,
                            plural(n - 1));

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "analyze/blocks.h"
+#include "analyze/load_files.h"
+#include "analyze/outcome.h"
 #include "analyze/reads.h"
 #include "analyze/saying.h"
 #include "analyze/steps.h"
-#include "traces/base/json.h"
 #include "traces/base/mem.h"
-#include "traces/custom.h"
 #include "traces/limits.h"
 
 /* Where the output events of a request under construction were gathered: for the next one. */
@@ -30,9 +30,7 @@ struct loader {
     struct buf scratch;
     size_t held; /* bytes of documents under construction */
     VEC(struct room) rooms;
-    struct reader *reader; /* of the last of the paths that were used */
-    char *const *paths;
-    size_t n_paths, used;
+    struct load_files files;
     struct err *e;
 };
 
@@ -46,6 +44,7 @@ struct pending {
     bool answered;         /* the response callback has run: the dialect is known */
     struct saying saying;
     bool unknown;     /* no dialect claims it, but its reply may tell */
+    bool by_shape;    /* one claims it by the shape of its body alone: its reply may know better */
     unsigned guesses; /* events by which none was recognised */
     struct reads reads;
 };
@@ -121,6 +120,7 @@ static int on_request(void *ctx, struct exchange *x)
         .group = -1,
         .repeat = -1,
         .syn_ns = x->nth == 0 ? x->conn->t_syn : -1,
+        .syn_packet = x->nth == 0 && x->conn->t_syn >= 0 ? x->conn->first_pkt : 0,
         .accepted_ns = x->nth == 0 ? x->conn->t_synack : -1,
         .usage = usage_none,
         .timings = timings_none,
@@ -161,6 +161,9 @@ static void read_request(struct pending *p, struct exchange *x)
     r->dialect = dialect_find(x->method, x->target, body);
     if (l->a->forced != NULL && slice_is(x->method, "POST"))
         r->dialect = l->a->forced;
+    else
+        p->by_shape =
+            r->dialect != NULL && !dialect_is_sure(r->dialect, x->method, x->target, body);
     if (r->dialect != NULL)
         read_asked(p, x);
 }
@@ -243,6 +246,21 @@ static void guess_dialect(struct pending *p, const struct exchange *x, struct sl
     read_asked(p, x);
 }
 
+/* Chat bodies of several APIs look alike. */
+static void believe_reply(struct pending *p, const struct exchange *x, struct slice data)
+{
+    const struct dialect *other = dialect_guess(data);
+    if (!p->by_shape || p->r.out.n > 0 || other == NULL)
+        return;
+    p->by_shape = false;
+    if (p->r.dialect->recognises(data) >= other->recognises(data))
+        return;
+    p->r.dialect = other;
+    p->r.guessed = true;
+    note(p, "dialect.guessed");
+    read_asked(p, x);
+}
+
 static int on_event(void *ctx, struct exchange *x, const struct event *ev)
 {
     struct loader *l = ctx;
@@ -250,6 +268,8 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
     p->r.stream_reply = true; /* if its type did not say so */
     if (p->r.dialect == NULL && ev->kind == EVENT_DATA)
         guess_dialect(p, x, ev->data);
+    else if (p->by_shape && ev->kind == EVENT_DATA)
+        believe_reply(p, x, ev->data);
     if (p->r.dialect == NULL)
         return TA_OK;
     if (ev->kind == EVENT_COMMENT) {
@@ -323,37 +343,11 @@ static int read_document(struct pending *p, const struct exchange *x)
     struct slice body = {(const char *)p->document.p, p->document.n};
     if (p->r.dialect == NULL)
         guess_dialect(p, x, body);
+    else
+        believe_reply(p, x, body);
     if (p->r.dialect == NULL)
         return TA_OK;
     return saying_document(&p->saying, body, p->body_last, &p->l->scratch);
-}
-
-/* Clients stop reading at the end mark and hang up, OpenAI's among them: the zero chunk behind it
- * is missed by nobody. */
-static bool left_at_the_end(const struct pending *p, const struct exchange *x)
-{
-    return !x->response_complete && p->saying.finished && p->r.done_ns >= 0 &&
-           x->conn->t_left >= p->r.done_ns;
-}
-
-static enum outcome outcome_of(const struct pending *p, const struct exchange *x)
-{
-    const struct request *r = &p->r;
-    if (r->dialect == NULL)
-        return OUTCOME_NOT_LLM;
-    if (x->status == 0 || x->simple)
-        return x->end == END_TRACE ? OUTCOME_OPEN : OUTCOME_NO_RESPONSE;
-    if (x->status / 100 != 2)
-        return OUTCOME_HTTP_ERROR;
-    if (p->saying.failed)
-        return OUTCOME_ERROR_EVENT;
-    if (!x->response_complete && !left_at_the_end(p, x))
-        return x->end == END_TRACE ? OUTCOME_OPEN : OUTCOME_CUT_SHORT;
-    if (p->saying.finished)
-        return OUTCOME_SUCCESS;
-    if (x->opaque)
-        return OUTCOME_UNREADABLE;
-    return r->truncated_events > 0 ? OUTCOME_CUT_SHORT : OUTCOME_NO_FINISH;
 }
 
 /* Why the text that was counted is not the whole text; NULL: it is. */
@@ -394,7 +388,12 @@ static void end_wire(struct pending *p, const struct exchange *x)
     r->body_bytes = x->request_body_bytes;
     r->body_end = x->decoded_body_bytes;
     r->end = x->end;
-    r->whole = x->response_complete || left_at_the_end(p, x);
+    r->whole = x->response_complete || outcome_left_at_end(r, x, p->saying.finished);
+    r->left = !r->whole && !x->damaged && reads_client_left(x);
+    if (r->left) { /* what the server sent on, nobody waited for */
+        r->t_end = x->conn->t_left;
+        r->left_packet = x->conn->left_pkt;
+    }
     reads_end(&p->reads, r, x->conn);
 }
 
@@ -417,7 +416,7 @@ static int on_done(void *ctx, struct exchange *x)
     r->t_end = x->t_end;
     r->damaged = x->damaged;
     end_wire(p, x);
-    r->outcome = outcome_of(p, x);
+    r->outcome = outcome_of(r, x, p->saying.finished, p->saying.failed);
     end_recount(p, x);
     saying_settle(&p->saying);
     settle(l, r);
@@ -451,76 +450,10 @@ static int on_custom(void *ctx, const struct rec *r)
     return TA_OK;
 }
 
-/* --- a rotation --- */
-
-/* Is it the part that follows the one that was read? By the hash of that, which is known now. */
-static bool follows(const struct loader *l, const char *path)
-{
-    struct reader *r = NULL;
-    struct rec rec;
-    struct err ignored;
-    struct rotation_part part = {.seq = 0};
-    if (reader_open(&r, path, &ignored) != TA_OK)
-        return false;
-    if (reader_next(r, &rec, &ignored) == 1 && rec.kind == REC_CUSTOM &&
-        custom_is(rec.json, "manifest")) {
-        struct json *manifest = json_parse(rec.json.p, rec.json.n, NULL);
-        rotation_read(manifest, &part);
-        json_free(manifest);
-    }
-    reader_close(r);
-    return part.seq == l->blocks.part.seq + 1 &&
-           strcmp(part.sha256, reader_health(l->reader)->sha256) == 0;
-}
-
-static void add_file(struct loader *l, const char *path, uint64_t frames)
-{
-    const char *sha256 = arena_text(&l->a->texts, slice_of(reader_health(l->reader)->sha256));
-    VEC_PUSH(&l->info.files,
-             ((struct trace_file){arena_text(&l->a->texts, slice_of(path)), sha256, frames}));
-}
-
-/* What is wrong with any file is wrong with the whole; the hash of the last one covers those
- * before, since each names that of the one before it. */
-static void add_health(struct reader_health *sum, const struct reader_health *h)
-{
-    bool noted = sum->note[0] != '\0';
-    sum->truncated |= h->truncated;
-    sum->damaged_members += h->damaged_members;
-    sum->skipped_blocks += h->skipped_blocks;
-    sum->bad_blocks += h->bad_blocks;
-    sum->file_bytes += h->file_bytes;
-    memcpy(sum->sha256, h->sha256, sizeof sum->sha256);
-    if (!noted)
-        memcpy(sum->note, h->note, sizeof sum->note);
-}
-
-/* The file at hand has been read. */
-static void end_file(struct loader *l)
-{
-    if (l->info.files.n > 0)
-        l->info.files.v[l->info.files.n - 1].sha256 =
-            arena_text(&l->a->texts, slice_of(reader_health(l->reader)->sha256));
-    add_health(&l->info.health, reader_health(l->reader));
-    reader_close(l->reader);
-    l->reader = NULL;
-}
-
-static struct reader *next_part(void *ctx, uint64_t frames)
+static struct reader *next_file(void *ctx, uint64_t frames)
 {
     struct loader *l = ctx;
-    struct reader *r = NULL;
-    if (l->blocks.part.seq == 0 || l->used == l->n_paths || !follows(l, l->paths[l->used]) ||
-        reader_open(&r, l->paths[l->used], l->e) != TA_OK)
-        return NULL;
-    if (l->info.files.n == 0) {
-        l->info.part = l->blocks.part;
-        add_file(l, l->paths[0], 0);
-    }
-    end_file(l);
-    l->reader = r;
-    add_file(l, l->paths[l->used++], frames);
-    return r;
+    return load_files_next(&l->files, &l->blocks.part, frames, l->e);
 }
 
 static int by_t0(const void *a, const void *b)
@@ -550,6 +483,7 @@ static void drop_trace(struct loader *l)
     }
     body_notes_done(&l->blocks.bodies);
     VEC_FREE(&l->info.ledger);
+    VEC_FREE(&l->info.replaced);
     VEC_FREE(&l->info.sys);
     VEC_FREE(&l->info.steps);
     VEC_FREE(&l->info.files);
@@ -557,10 +491,11 @@ static void drop_trace(struct loader *l)
 
 int load_trace(struct audit *a, char *const *paths, size_t n, size_t *used, struct err *e)
 {
-    struct loader l = {
-        .a = a, .first = a->requests.n, .paths = paths, .n_paths = n, .used = 1, .e = e};
+    struct loader l = {.a = a, .first = a->requests.n, .e = e};
+    l.files =
+        (struct load_files){.paths = paths, .n_paths = n, .info = &l.info, .texts = &a->texts};
     *used = 1;
-    int rc = reader_open(&l.reader, paths[0], e);
+    int rc = load_files_open(&l.files, e);
     if (rc < 0)
         return rc;
     l.info.path = arena_text(&a->texts, slice_of(paths[0]));
@@ -568,13 +503,11 @@ int load_trace(struct audit *a, char *const *paths, size_t n, size_t *used, stru
     struct pipeline_sink sink = {
         .exchange = {&l, on_request, on_response, on_event, on_body, on_done, on_anomaly},
         .custom = on_custom,
-        .next = next_part,
+        .next = next_file,
     };
-    rc = pipeline_run(l.reader, sink, &l.info.totals, e);
-    if (l.info.files.n == 0)
-        l.info.part = l.blocks.part;
-    end_file(&l);
-    *used = l.used;
+    rc = pipeline_run(l.files.reader, sink, &l.info.totals, e);
+    load_files_end(&l.files, &l.blocks.part);
+    *used = l.files.used;
     l.info.unread_blocks = l.blocks.unread;
     l.info.epoch_ns = l.info.totals.first_t_ns;
     buf_done(&l.scratch);

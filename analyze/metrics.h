@@ -27,6 +27,23 @@ size_t metrics_request_reads(const struct request *r);
  * with it. */
 int64_t metrics_n1(const struct request *r);
 
+/* Of the tokens that the server counts those of thinking that it sent no text of: they were
+ * generated before the first text, or between. 0 too where the count leaves them out already, or
+ * their text is among the answer's. */
+int64_t metrics_unsent(const struct request *r);
+
+/* Were tokens counted that cannot have been sent, and when they were generated is not known: more
+ * than the text has bytes, or than what was sent of the thinking has? */
+bool metrics_textless(const struct request *r);
+
+/* Did the first read bring a piece of text that had been held back, out of proportion with the
+ * others, and nothing states how many tokens it is? */
+bool metrics_first_held(const struct request *r);
+
+/* Tokens that came between o_1 and o_M: N - n_1, without those that were not sent. -1: none, or no
+ * count was stated. */
+int64_t metrics_decoded(const struct request *r);
+
 /* Appends to a->metrics the figures of each trace, of each workload where a trace has several (up
  * to 100), of each run (up to 1,000). */
 void metrics_run_all(struct audit *a, const struct audit_options *o);

@@ -1,5 +1,6 @@
 /* What a server under load gives in all: throughput, requests in flight, goodput. T of a run ends
- * with the last end of any attempt; silences between runs belong to no T. */
+ * with the last end of any attempt; silences between runs belong to no T, and time that runs share
+ * belongs to it once. */
 #include "analyze/metrics_flow.h"
 
 #include <math.h>
@@ -64,19 +65,46 @@ struct totals {
     const char *stepped, *no_time; /* why there is no T, no quotient with it; NULL: there is */
 };
 
-static struct totals total(const struct audit *a, const struct run_scope *s)
+struct stretch {
+    int64_t from, to;
+};
+
+static int by_from(const void *a, const void *b)
 {
-    struct totals t = {0};
-    int64_t begin = 0, end = 0;
+    const struct stretch *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* T: the time of its runs; of runs at the same time once. */
+static double time_of(const struct audit *a, const struct run_scope *s)
+{
+    VEC(struct stretch) runs = {0};
     for (size_t i = 0; i < s->n; i++) {
         const struct request *r = &a->requests.v[s->requests[i]];
-        bool new_run = i == 0 || r->run != a->requests.v[s->requests[i - 1]].run;
-        if (new_run) {
-            t.t_ns += (double)(end - begin);
-            begin = end = r->t0;
-        }
-        begin = r->t0 < begin ? r->t0 : begin;
-        end = r->t_end > end ? r->t_end : end;
+        if (i == 0 || r->run != a->requests.v[s->requests[i - 1]].run)
+            VEC_PUSH(&runs, ((struct stretch){r->t0, r->t0}));
+        struct stretch *run = &runs.v[runs.n - 1];
+        run->from = r->t0 < run->from ? r->t0 : run->from;
+        run->to = r->t_end > run->to ? r->t_end : run->to;
+    }
+    if (runs.n > 0)
+        qsort(runs.v, runs.n, sizeof *runs.v, by_from);
+    double t_ns = 0;
+    int64_t until = INT64_MIN;
+    for (size_t i = 0; i < runs.n; i++) {
+        int64_t from = runs.v[i].from > until ? runs.v[i].from : until;
+        t_ns += runs.v[i].to > from ? (double)(runs.v[i].to - from) : 0;
+        until = runs.v[i].to > until ? runs.v[i].to : until;
+    }
+    VEC_FREE(&runs);
+    return t_ns;
+}
+
+static struct totals total(const struct audit *a, const struct run_scope *s)
+{
+    struct totals t = {.t_ns = time_of(a, s)};
+    for (size_t i = 0; i < s->n; i++) {
+        const struct request *r = &a->requests.v[s->requests[i]];
         t.flight_ns += (double)(r->t_end - r->t0);
         if (r->outcome != OUTCOME_SUCCESS)
             continue;
@@ -84,7 +112,6 @@ static struct totals total(const struct audit *a, const struct run_scope *s)
         add_tokens(&t.output, request_tokens(r));
         add_tokens(&t.input, r->usage.prompt);
     }
-    t.t_ns += (double)(end - begin);
     t.stepped = steps_between(a, s->requests, s->n) ? steps_reason : NULL;
     t.no_time = t.stepped != NULL ? t.stepped
                 : t.t_ns > 0      ? NULL
@@ -143,7 +170,7 @@ static void put_throughput(struct audit *a, const struct run_scope *s, const str
     d = (struct distribution){.name = "duration",
                               .unit = "s",
                               .grade = GRADE_WIRE,
-                              .formula = "T, summed over runs",
+                              .formula = "T, summed over runs; of runs at the same time once",
                               .reason = t->stepped};
     rows_put(a, s, &d, "value", t->stepped == NULL ? seconds : NAN, s->n);
 }

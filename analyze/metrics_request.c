@@ -2,9 +2,13 @@
  * Definitions: the metric table of the README. Every reason names the figures that were found. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "analyze/metrics.h"
+#include "analyze/metrics_flow.h"
+#include "analyze/stat.h"
 #include "traces/base/clock.h"
+#include "traces/base/mem.h"
 #include "traces/base/units.h"
 
 const struct request_metric_info request_metrics[REQUEST_METRICS] = {
@@ -70,6 +74,8 @@ static const char *failure(struct audit *a, const struct request *r)
         return "the trace ended before the reply did";
     case OUTCOME_NO_RESPONSE:
         return "no response came";
+    case OUTCOME_UNSEEN:
+        return "bytes of the reply were not captured, and how it ended is not known";
     case OUTCOME_NOT_LLM:
         return "no LLM request";
     }
@@ -89,37 +95,8 @@ static const char *window_too_short(struct audit *a, const struct request *r, in
     if (e2el > 0 && share >= o->gate_share)
         return NULL;
     return audit_printf(a,
-                        "the output arrived in %s, %.2g %% of the request's %s; %g %% are needed",
+                        "the output arrived in %s, %.3g %% of the request's %s; %g %% are needed",
                         found, 100 * share, units_duration(e2el, whole), 100 * o->gate_share);
-}
-
-/* The gates of a decode rate: why it is withheld, or NULL. n1 is what N is reduced by. */
-static const char *closed_gate(struct audit *a, const struct request *r, int64_t n1,
-                               const struct audit_options *o)
-{
-    int64_t tokens = request_tokens(r);
-    size_t reads = metrics_request_reads(r);
-    if (r->out.n == 0)
-        return "no output event";
-    if (tokens < 0)
-        return "no token count was stated";
-    if (!r->stream_reply)
-        return "the reply is one document: all its text arrived at once";
-    if (reads < (size_t)o->gate_reads)
-        return audit_printf(a, "%zu output event%s arrived in %zu read%s; %" PRId64 " are needed",
-                            r->out.n, r->out.n == 1 ? "" : "s", reads, reads == 1 ? "" : "s",
-                            o->gate_reads);
-    if (r->out.n < (size_t)o->gate_events)
-        return audit_printf(a, "%zu output events; %" PRId64 " are needed", r->out.n,
-                            o->gate_events);
-    if (tokens < o->gate_tokens)
-        return audit_printf(a, "%" PRId64 " tokens; %" PRId64 " are needed", tokens,
-                            o->gate_tokens);
-    const char *reason = window_too_short(a, r, r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns, o);
-    if (reason == NULL && tokens <= n1)
-        return audit_printf(a, "all %" PRId64 " tokens were readable with the first output event",
-                            tokens);
-    return reason;
 }
 
 int64_t metrics_n1(const struct request *r)
@@ -132,24 +109,170 @@ int64_t metrics_n1(const struct request *r)
     return n > 0 ? n : 1;
 }
 
-static void decode_rate(struct audit *a, struct request *r, const char *failed,
-                        const struct audit_options *o)
+/* --- tokens that nobody saw arrive (P26) ------------------------------------------------------ */
+
+#define END_TOKENS 1      /* that have no event */
+#define SPLIT_EVENTS 50   /* one of so many may be a part of a token */
+#define TOKEN_BYTES 10    /* of text, on average over a reply: no language has more */
+#define UNSENT_SHARE 0.05 /* of the tokens: the few that mark and end a reply have no text */
+
+/* If it is in the text, there are events for it, or more bytes a token than text has. */
+int64_t metrics_unsent(const struct request *r)
 {
-    int64_t n1 = metrics_n1(r);
-    const char *reason = failed != NULL ? failed : closed_gate(a, r, n1, o);
-    if (reason != NULL) {
-        r->metrics[M_TPOT] = r->metrics[M_OUTPUT_TPS_USER] = withheld(reason);
-        return;
-    }
-    const char *rests_on =
+    int64_t n = request_tokens(r), thinking = r->usage.reasoning, events = (int64_t)r->out.n;
+    if (n < 0 || thinking <= 0 || thinking > n || events == 0 || r->reasoning_bytes > 0)
+        return 0;
+    int64_t sent = n - thinking + END_TOKENS;
+    bool in_text = 2 * events > 2 * n - thinking || sent + events / SPLIT_EVENTS < events ||
+                   (double)r->text_bytes > TOKEN_BYTES * (double)sent;
+    return in_text ? 0 : thinking;
+}
+
+static bool exceeds(int64_t tokens, uint64_t bytes)
+{
+    return (double)tokens * (1 - UNSENT_SHARE) > (double)bytes;
+}
+
+/* A token of text has a byte at least. Where each event states its tokens, the time of all is
+ * known.
+ */
+bool metrics_textless(const struct request *r)
+{
+    int64_t n = request_tokens(r);
+    if (n < 0 || r->out.n == 0 || metrics_per_event(r))
+        return false;
+    return exceeds(n - metrics_unsent(r), r->text_bytes) ||
+           (r->reasoning_bytes > 0 && exceeds(r->usage.reasoning, r->reasoning_bytes));
+}
+
+int64_t metrics_decoded(const struct request *r)
+{
+    int64_t n = request_tokens(r), unsent = metrics_unsent(r);
+    if (r->n1 < unsent) /* else counts on the way have them too, and n_1 has */
+        n -= unsent;
+    n -= metrics_n1(r);
+    return n > 0 ? n : -1;
+}
+
+/* --- a first piece that was held back (P47) --------------------------------------------------- */
+
+#define PIECE_MEDIANS 16 /* an event with so many times the text of the others is a piece … */
+#define PIECE_SHARE 0.05 /* … that matters where a rate would count so much of the tokens twice */
+
+static double median_bytes(const struct request *r)
+{
+    double *v = mem_array(r->out.n + 1, sizeof *v);
+    for (size_t i = 0; i < r->out.n; i++)
+        v[i] = r->out.v[i].bytes;
+    stat_sort(v, r->out.n);
+    double median = stat_median(v, r->out.n);
+    free(v);
+    return median;
+}
+
+/* One long token is no piece: there must be tokens without an event of their own. */
+bool metrics_first_held(const struct request *r)
+{
+    size_t first = 0;
+    double bytes = 0, n = (double)(request_tokens(r) - metrics_unsent(r));
+    if (r->n1 >= 0 || r->out.n < 3 || n < 0)
+        return false;
+    for (; first < r->out.n && r->out.v[first].packet == r->out.v[0].packet; first++)
+        bytes += r->out.v[first].bytes;
+    double held = n * bytes / (double)r->text_bytes - (double)first;
+    return held > PIECE_SHARE * n && n - (double)r->out.n >= held / 2 &&
+           bytes > PIECE_MEDIANS * (double)first * median_bytes(r);
+}
+
+/* --- the decode rate -------------------------------------------------------------------------- */
+
+static const char *too_few_tokens(struct audit *a, const struct request *r,
+                                  const struct audit_options *o)
+{
+    int64_t unsent = metrics_unsent(r), tokens = request_tokens(r) - unsent;
+    if (tokens >= o->gate_tokens)
+        return NULL;
+    return unsent > 0
+               ? audit_printf(a,
+                              "%" PRId64 " tokens beside those of thinking that was not sent; "
+                              "%" PRId64 " are needed",
+                              tokens, o->gate_tokens)
+               : audit_printf(a, "%" PRId64 " tokens; %" PRId64 " are needed", tokens,
+                              o->gate_tokens);
+}
+
+/* Why it is not known how many tokens came between the first text and the last, or NULL. */
+static const char *unknown_tokens(struct audit *a, const struct request *r)
+{
+    if (metrics_textless(r))
+        return audit_printf(
+            a,
+            "%" PRId64 " tokens were stated, %" PRId64 " of them thinking, for %" PRIu64
+            " bytes of text: when those were generated that have none is not known",
+            request_tokens(r), r->usage.reasoning > 0 ? r->usage.reasoning : 0, r->text_bytes);
+    if (metrics_first_held(r))
+        return audit_printf(a,
+                            "the first of %zu output events has %.2g %% of the text, as if it was "
+                            "held back: how many tokens were generated by then is not stated",
+                            r->out.n, 100.0 * r->out.v[0].bytes / (double)r->text_bytes);
+    if (metrics_decoded(r) < 0)
+        return audit_printf(a, "all %" PRId64 " tokens were readable with the first output event",
+                            request_tokens(r));
+    return NULL;
+}
+
+/* The gates of a decode rate: why it is withheld, or NULL. */
+static const char *closed_gate(struct audit *a, const struct request *r,
+                               const struct audit_options *o)
+{
+    size_t reads = metrics_request_reads(r);
+    if (r->out.n == 0)
+        return "no output event";
+    if (request_tokens(r) < 0)
+        return "no token count was stated";
+    if (!r->stream_reply)
+        return "the reply is one document: all its text arrived at once";
+    if (reads < (size_t)o->gate_reads)
+        return audit_printf(a, "%zu output event%s arrived in %zu read%s; %" PRId64 " are needed",
+                            r->out.n, r->out.n == 1 ? "" : "s", reads, reads == 1 ? "" : "s",
+                            o->gate_reads);
+    if (r->out.n < (size_t)o->gate_events)
+        return audit_printf(a, "%zu output events; %" PRId64 " are needed", r->out.n,
+                            o->gate_events);
+    const char *reason = too_few_tokens(a, r, o);
+    if (reason == NULL)
+        reason = window_too_short(a, r, r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns, o);
+    return reason != NULL ? reason : unknown_tokens(a, r);
+}
+
+/* What a decode rate rests on beside the stated count; NULL: nothing. */
+static const char *rests_on(struct audit *a, const struct request *r)
+{
+    int64_t n1 = metrics_n1(r), unsent = metrics_unsent(r);
+    const char *assumed =
         r->n1 >= 0 ? NULL
         : n1 == 1
             ? "n_1 assumed to be 1"
             : audit_printf(a, "n_1 assumed to be %" PRId64 ", the events of the first read", n1);
+    if (unsent == 0)
+        return assumed;
+    return audit_printf(a, "without %" PRId64 " tokens of thinking that was not sent%s%s", unsent,
+                        assumed != NULL ? "; " : "", assumed != NULL ? assumed : "");
+}
+
+static void decode_rate(struct audit *a, struct request *r, const char *failed,
+                        const struct audit_options *o)
+{
+    const char *reason = failed != NULL ? failed : closed_gate(a, r, o);
+    if (reason != NULL) {
+        r->metrics[M_TPOT] = r->metrics[M_OUTPUT_TPS_USER] = withheld(reason);
+        return;
+    }
+    const char *basis = rests_on(a, r);
     double window = r->metrics[M_DECODE_WINDOW].v;
-    double tokens = (double)(request_tokens(r) - n1);
-    r->metrics[M_TPOT] = (struct value){window / tokens, GRADE_WIRE_STATED, rests_on};
-    r->metrics[M_OUTPUT_TPS_USER] = (struct value){tokens / window, GRADE_WIRE_STATED, rests_on};
+    double tokens = (double)metrics_decoded(r);
+    r->metrics[M_TPOT] = (struct value){window / tokens, GRADE_WIRE_STATED, basis};
+    r->metrics[M_OUTPUT_TPS_USER] = (struct value){tokens / window, GRADE_WIRE_STATED, basis};
 }
 
 /* Tokens over the whole request. */

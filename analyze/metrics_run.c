@@ -33,7 +33,7 @@ static void put_values(struct audit *a, const struct run_scope *s, const struct 
 static double weight_of(const struct request *r, enum request_metric m)
 {
     bool per_token = m == M_TPOT || m == M_OUTPUT_TPS_USER;
-    return per_token ? (double)(request_tokens(r) - metrics_n1(r)) : 1;
+    return per_token ? (double)metrics_decoded(r) : 1;
 }
 
 /* Why a metric of some or all of `counted` requests is withheld; NULL: it is not. */
@@ -87,13 +87,16 @@ static void put_request_metric(struct audit *a, const struct run_scope *s, enum 
 /* Gaps between output events. Inside one read a gap is zero: coalescing, not speed. */
 static void put_icl(struct audit *a, const struct run_scope *s, const struct audit_options *o)
 {
-    size_t room = 0, n = 0, inside = 0;
+    size_t room = 0, n = 0, inside = 0, interleaved = 0;
     for (size_t i = 0; i < s->n; i++)
         room += a->requests.v[s->requests[i]].out.n;
     double *gaps = mem_array(room + 1, sizeof *gaps);
     for (size_t i = 0; i < s->n; i++) {
         const struct request *r = &a->requests.v[s->requests[i]];
-        for (size_t k = 1; metrics_request_counts(r) && k < r->out.n; k++) {
+        if (!metrics_request_counts(r))
+            continue;
+        interleaved += request_interleaves(r);
+        for (size_t k = 1; !request_interleaves(r) && k < r->out.n; k++) {
             gaps[n++] = (double)(r->out.v[k].t_ns - r->out.v[k - 1].t_ns) / NS_PER_S;
             inside += r->out.v[k].packet == r->out.v[k - 1].packet;
         }
@@ -103,7 +106,9 @@ static void put_icl(struct audit *a, const struct run_scope *s, const struct aud
                              .formula = "all o_k - o_(k-1)",
                              .grade = GRADE_WIRE,
                              .method = o->percentile};
-    if (n == 0)
+    if (n == 0 && interleaved > 0)
+        d.reason = "events of several choices came between each other, in every request";
+    else if (n == 0)
         d.reason = "no request has two output events";
     else if (inside > 0)
         d.reason = audit_printf(a, "%.3g %% of the gaps lie inside one read: coalescing, not speed",
@@ -125,7 +130,7 @@ static void put_itl(struct audit *a, const struct run_scope *s, const struct aud
     size_t counted = 0, unknown = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct request *r = &a->requests.v[s->requests[i]];
-        if (!metrics_request_counts(r) || r->out.n < 2)
+        if (!metrics_request_counts(r) || r->out.n < 2 || request_interleaves(r))
             continue;
         counted++;
         unknown += !metrics_per_event(r);
@@ -165,9 +170,10 @@ static void put_counts(struct audit *a, const struct run_scope *s)
     d.name = "successes";
     d.formula = "S: 2xx, framing complete, no error event, a finish seen";
     rows_put(a, s, &d, "count", (double)ok, s->n);
+    size_t unseen = by_outcome[OUTCOME_UNSEEN];
     d.name = "failed";
-    d.formula = "A - S";
-    rows_put(a, s, &d, "count", (double)(s->n - ok), s->n);
+    d.formula = unseen > 0 ? "A - S, without those that bytes are missing of" : "A - S";
+    rows_put(a, s, &d, "count", (double)(s->n - ok - unseen), s->n);
     for (enum outcome o = OUTCOME_SUCCESS + 1; o < OUTCOME_NOT_LLM; o++) {
         if (by_outcome[o] > 0)
             rows_put(a, s, &d, outcome_name(o), (double)by_outcome[o], s->n);

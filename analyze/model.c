@@ -61,6 +61,8 @@ static void free_traces(struct audit *a)
 {
     for (size_t i = 0; i < a->traces.n; i++) {
         VEC_FREE(&a->traces.v[i].ledger);
+        VEC_FREE(&a->traces.v[i].unseen);
+        VEC_FREE(&a->traces.v[i].replaced);
         VEC_FREE(&a->traces.v[i].sys);
         VEC_FREE(&a->traces.v[i].steps);
         VEC_FREE(&a->traces.v[i].files);
@@ -100,6 +102,7 @@ void audit_free(struct audit *a)
     free_requests(a);
     for (size_t i = 0; i < a->fidelity.n; i++) {
         VEC_FREE(&a->fidelity.v[i].points);
+        VEC_FREE(&a->fidelity.v[i].unseen);
         VEC_FREE(&a->fidelity.v[i].edges);
         VEC_FREE(&a->fidelity.v[i].edges_recorded);
     }
@@ -149,7 +152,7 @@ const char *outcome_name(enum outcome o)
         [OUTCOME_ERROR_EVENT] = "error-event", [OUTCOME_CUT_SHORT] = "cut-short",
         [OUTCOME_NO_FINISH] = "no-finish",     [OUTCOME_OPEN] = "open",
         [OUTCOME_NO_RESPONSE] = "no-response", [OUTCOME_NOT_LLM] = "not-llm",
-        [OUTCOME_UNREADABLE] = "unreadable",
+        [OUTCOME_UNREADABLE] = "unreadable",   [OUTCOME_UNSEEN] = "unseen",
     };
     return names[o];
 }
@@ -195,6 +198,21 @@ const char *verdict_name(enum verdict v)
         [VERDICT_NOT_MEASURABLE] = "not-measurable",
     };
     return names[v];
+}
+
+bool request_interleaves(const struct request *r)
+{
+    return r->choices_seen > 1;
+}
+
+int64_t request_token_limit(const struct request *r)
+{
+    int64_t choices = r->asked.choices > 1 ? r->asked.choices : 1;
+    if (r->choices_seen > choices)
+        choices = r->choices_seen;
+    return r->asked.max_tokens > 0 && r->asked.max_tokens < INT64_MAX / choices
+               ? r->asked.max_tokens * choices
+               : -1;
 }
 
 int64_t request_tokens(const struct request *r)

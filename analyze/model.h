@@ -54,6 +54,7 @@ enum outcome {
     OUTCOME_UNREADABLE,  /* complete, in a coding that is not read, or that was overwritten */
     OUTCOME_OPEN,        /* still running when the trace ended */
     OUTCOME_NO_RESPONSE,
+    OUTCOME_UNSEEN, /* bytes are missing in the recording, and those that are there do not tell */
     OUTCOME_NOT_LLM /* no dialect claims it (GET /v1/models …): no figure */
 };
 
@@ -157,15 +158,20 @@ struct request {
 
     /* What findings look at. */
     uint64_t body_bytes;         /* of the request, as sent */
+    uint64_t syn_packet;         /* of that connection's SYN; 0 */
     int64_t syn_ns, accepted_ns; /* SYN and its answer, of a connection's first request; -1 */
     enum end_kind end;           /* of the response, or of what was to bring it */
+    bool left;                   /* the client ended the connection before that */
     bool whole;                  /* the response was complete, but for what came behind the
                                     end mark to a client that had hung up */
     uint32_t longest_event;      /* bytes of its data */
     uint32_t retransmissions;    /* on its connection while it ran, both directions */
+    uint32_t needless;           /* of those: the receiver had it already, as it says */
     uint32_t zero_windows;       /* times that the client's window closed then */
-    struct tcp_wait unread;      /* the longest that bytes lay unread at the client meanwhile … */
-    struct tcp_wait late_ack;    /* … or waited to be acknowledged; n = 0: none is known */
+    struct tcp_place closed, resent, reset; /* the first of each, and what ended it */
+    uint64_t left_packet;                   /* by which the client ended it, at t_end; 0 */
+    struct tcp_wait unread;   /* the longest that bytes lay unread at the client meanwhile … */
+    struct tcp_wait late_ack; /* … or waited to be acknowledged; n = 0: none is known */
     uint32_t repeated; /* pieces of text equal to the one 1, 2, 3 or 4 before: the most of these */
     struct bursts bursts;
 
@@ -206,12 +212,14 @@ struct trace_info {
     VEC(struct trace_file) files; /* empty: one file */
     const char *redacted;         /* what was overwritten, as the manifest says; NULL: not stated */
     const char *source_damage;    /* of a copy: what its source lacked, in words; NULL: nothing */
-    uint64_t samples;             /* system samples in it */
+        uint64_t samples;             /* system samples in it */
     int64_t clock_step_ns;  /* biggest step of real against monotonic time; 0 = none beyond 1 ms */
     uint64_t unread_blocks; /* custom blocks whose JSON could not be read */
     bool clock_known;       /* there were clock pairs to see it by */
     VEC(struct clock_step) steps;
     VEC(struct ledger_entry) ledger;
+    VEC(const struct ledger_entry *) unseen; /* of those, not on the wire: most were never sent */
+    VEC(const char *) replaced; /* what a replay sent otherwise than recorded, in words */
     VEC(struct sample_point) sys;
 };
 
@@ -227,7 +235,8 @@ struct run {
     size_t id, trace;
     const char *label, *workload, *server, *model;
     bool inferred;        /* no ledger */
-    int64_t repeat;       /* -1: all of the trace */
+    int64_t repeat;       /* -1: all of the trace, or several that overlap in time */
+    size_t repeats;       /* of the ledger, in it; 0: no ledger */
     int64_t t_ns, end_ns; /* first t0; T ends at the last end of an attempt */
     double concurrency;   /* average of requests in flight; NAN: not measurable */
     VEC(size_t) requests; /* indices by t0, warm-up left out; empty: all was warm-up */
@@ -274,8 +283,9 @@ struct cause {
     const char *formula; /* "U/(tl-tf)" */
     double value;
     struct interval interval;
-    bool by_sign; /* its sign is on the wire; else only the number fits */
-    bool of_part; /* it fits a part of what the claim may be about, not all of it */
+    bool by_sign;  /* its sign is on the wire; else only the number fits */
+    bool of_part;  /* it fits a part of what the claim may be about, not all of it */
+    bool inverted; /* a rate, turned round for a claim of time */
     const char *note;
     double effect_percent; /* beside a confirmed claim, which it gives too: how far it moves the
                         figure; NAN: it stands for the difference */
@@ -301,7 +311,9 @@ struct claim {
     const char *recomputed_as; /* which figure: "output_tps_user" */
     struct interval interval;
     enum verdict verdict;
-    const char *reason; /* in words */
+    const char *reason;  /* in words */
+    double token_factor; /* all token figures of its file are so many times what the bytes say; 0:
+                            not so */
     VEC(struct cause) causes;
     VEC(struct evidence) evidence;
 };
@@ -335,10 +347,22 @@ struct flight_edge {
     int change;
 };
 
+/* So many entries of a ledger that ended in one way. */
+struct ledger_count {
+    const char *outcome; /* "refused" */
+    size_t n;
+    bool sent; /* by the ledger; else nothing of them was ever sent */
+};
+struct ledger_counts {
+    struct ledger_count *v;
+    size_t n, cap;
+};
+
 /* How a load was driven, by its ledger and the packets (analyze/fidelity.h). */
 struct fidelity {
     size_t trace;
     size_t entries, found;                 /* of the ledger; … found on the wire */
+    struct ledger_counts unseen;           /* those not found, by outcome */
     size_t bodies_same, bodies_differ;     /* found, whose hash was planned */
     size_t statuses_same, statuses_differ; /* against the recording */
     enum fidelity_basis basis;
@@ -347,7 +371,7 @@ struct fidelity {
     VEC(struct fidelity_point) points;
     struct spread release_skew; /* of groups with more than one member */
     bool has_recorded;
-    struct in_flight now, recorded; /* of the first repeat, where there is a recording */
+    struct in_flight now, recorded; /* of the first time round, where there is a recording */
     VEC(struct flight_edge) edges, edges_recorded; /* of those, in order, ends first */
     size_t connections, connections_recorded;
     size_t follow_ups, kept; /* requests meant for the connection of an earlier one; … sent there */
@@ -421,7 +445,7 @@ struct audit_options {
     double stall_share;      /* … and the share of their time lost in them: 0.02 */
     int64_t late_ns;         /* behind its due time, from which a request is late: 20 ms … */
     double late_share;       /* … and the share that may be: 0.01 */
-    int64_t busy_before_ns;     /* of the run, with replies from before it under way: 100 ms */
+    int64_t busy_before_ns;  /* of the run, with replies from before it under way: 100 ms */
     double ramp_share;       /* of the time, below the load's plateau: 0.1 */
     double burst_factor;     /* of the later rate of sending, in the first second: 1.5 */
     double dilution;         /* mean ttft over its median: 2 */
@@ -484,5 +508,13 @@ bool trace_complete(const struct trace_info *t);
 
 /* N, the output tokens of a request and where they come from: stated by the server, else -1. */
 int64_t request_tokens(const struct request *r);
+
+/* Do events of several choices, or prompts of a list, come between each other? Which gap is whose is not
+ * kept then. */
+bool request_interleaves(const struct request *r);
+
+/* The most tokens that r allowed: max_tokens for each choice, and for each prompt of a list, as far as
+ * they are known; -1: it set no limit. */
+int64_t request_token_limit(const struct request *r);
 
 #endif

@@ -176,6 +176,14 @@ void question_done(struct question *q)
     VEC_FREE(&q->sets);
 }
 
+void question_lossy(struct question *q, bool lossy)
+{
+    for (size_t i = 0; i < q->sets.n; i++) {
+        for (size_t k = 0; k < q->sets.v[i].scopes.n; k++)
+            q->sets.v[i].scopes.v[k].lossy = lossy;
+    }
+}
+
 static void gather(const struct question *q, size_t set, const struct definition *d,
                    struct estimates *out)
 {

@@ -18,8 +18,8 @@ struct question {
     const struct audit_options *o;
     const struct claim_name *name;
     const struct claim_basis *basis;         /* NULL: none */
-    struct definition own[3];                /* of the basis's formula, if it has one */
-    const struct definition *definitions[3]; /* to try, in this order; NULL: no more */
+    struct definition own[CLAIM_DEFINITIONS];                /* of the basis's formula, if it has one */
+    const struct definition *definitions[CLAIM_DEFINITIONS]; /* to try, in this order; NULL: no more */
     struct interval claimed;                 /* widened to the tolerance */
     enum stat stat;                          /* STAT_VALUE: not stated */
     bool one;                                /* a single request */
@@ -53,6 +53,10 @@ bool question_figure(const struct question *q, const struct definition *d, struc
 
 /* The same of definitions[definition], or NO_DEFINITION. */
 bool question_recomputed(const struct question *q, int definition, struct reading *r);
+
+/* From now on figures are those of lossy scopes (formulas_lossy.h), or again those of what is there.
+ */
+void question_lossy(struct question *q, bool lossy);
 
 /* The statistic of a set's estimates, sorted, that meets the claim; of several, the nearest. */
 bool question_fits(const struct question *q, size_t set, const struct estimates *all,

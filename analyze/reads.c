@@ -1,8 +1,11 @@
 #include "analyze/reads.h"
 
+#include "traces/base/clock.h"
+
 void reads_begin(struct reads *reads, const struct tcp_conn *c)
 {
     reads->retransmissions = c->retransmissions;
+    reads->needless = c->needless;
     reads->zero_windows = c->zero_windows[0];
     reads->unread = c->unread.n;
     reads->late_acks = c->late_ack.n;
@@ -27,7 +30,27 @@ void reads_end(struct reads *reads, struct request *r, const struct tcp_conn *c)
 {
     reads_wait(reads, r, c);
     r->retransmissions = (uint32_t)(c->retransmissions - reads->retransmissions);
+    r->needless = (uint32_t)(c->needless - reads->needless);
     r->zero_windows = (uint32_t)(c->zero_windows[0] - reads->zero_windows);
+    r->closed = r->zero_windows > 0 ? c->closed : (struct tcp_place){0};
+    r->resent = r->retransmissions > 0 ? c->resent : (struct tcp_place){0};
+    r->reset = c->reset;
+}
+
+/* A FIN right behind a request is a client's that has nothing more to ask, and still listens. */
+#define HALF_CLOSE_NS (10 * (int64_t)NS_PER_MS)
+
+bool reads_client_left(const struct exchange *x)
+{
+    int64_t left = x->conn->t_left;
+    if (left < x->request_first.t_ready || left > x->t_end)
+        return false;
+    bool listens = x->response_body_bytes > 0 && /* it takes what comes, and sends no reset */
+                   x->body_last.t_ready > left + HALF_CLOSE_NS;
+    if (x->end == END_TRACE && (!x->request_complete || listens))
+        return false;
+    return !x->request_complete || (x->end == END_RST && left == x->t_end) ||
+           left > x->request_last.t_ready + HALF_CLOSE_NS;
 }
 
 static void add_burst(struct bursts *b, double bytes)

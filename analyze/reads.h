@@ -12,7 +12,7 @@ struct reads {
     uint64_t before; /* … and where the last one of the read before did; 0: there was none */
 
     /* Of the connection, up to the request's start or what was looked at last. */
-    uint64_t retransmissions, zero_windows, unread, late_acks;
+    uint64_t retransmissions, needless, zero_windows, unread, late_acks;
 };
 
 /* A request begins on c. */
@@ -23,6 +23,9 @@ void reads_wait(struct reads *reads, struct request *r, const struct tcp_conn *c
 
 /* The request ends on c. */
 void reads_end(struct reads *reads, struct request *r, const struct tcp_conn *c);
+
+/* Was x ended by the client, before the server ended it, or the trace? */
+bool reads_client_left(const struct exchange *x);
 
 /* The next event of r ends at last: adds the read that it is the first of to r->bursts. */
 void reads_follow(struct reads *reads, struct request *r, struct mark last);

@@ -5,7 +5,9 @@
 #include <math.h>
 
 #include "analyze/fidelity.h"
+#include "analyze/ledger_counts.h"
 #include "traces/base/clock.h"
+#include "traces/base/text.h"
 #include "traces/base/units.h"
 
 static void put_spread(struct buf *out, const struct spread *s)
@@ -33,6 +35,20 @@ static void put_sent(struct buf *out, const struct fidelity *f)
         buf_printf(out, "; same status as recorded: %zu of %zu", f->statuses_same,
                    f->statuses_same + f->statuses_differ);
     buf_puts(out, "\n");
+}
+
+static void put_unseen(struct buf *out, const struct fidelity *f, bool sent, const char *what)
+{
+    if (ledger_counts_sum(&f->unseen, sent) == 0)
+        return;
+    struct buf text;
+    buf_init(&text, 4096);
+    ledger_counts_text(&f->unseen, sent, &text);
+    put_label(out, f, what);
+    text_terminal(out, (struct slice){(const char *)text.p, text.n});
+    buf_puts(out, sent ? " (by the ledger they were sent)\n"
+                       : " (in no time, rate or count that follows)\n");
+    buf_done(&text);
 }
 
 static void put_send_error(struct buf *out, const struct fidelity *f)
@@ -109,6 +125,8 @@ void report_fidelity_text(const struct audit *a, struct buf *out)
     for (size_t i = 0; i < a->fidelity.n; i++) {
         const struct fidelity *f = &a->fidelity.v[i];
         put_sent(out, f);
+        put_unseen(out, f, false, "never sent");
+        put_unseen(out, f, true, "not seen");
         if (f->found == 0)
             continue;
         put_send_error(out, f);
@@ -164,6 +182,20 @@ static void json_pair(struct jsonw *w, const char *key, size_t same, size_t diff
     jsonw_end(w);
 }
 
+static void json_unseen(struct jsonw *w, const struct ledger_counts *c)
+{
+    enum { OUTCOMES_MOST = 100 };
+    jsonw_array(w, "unseen");
+    for (size_t i = 0; i < c->n && i < OUTCOMES_MOST; i++) {
+        jsonw_object(w, NULL);
+        jsonw_text(w, "outcome", c->v[i].outcome);
+        jsonw_bool(w, "sent", c->v[i].sent);
+        jsonw_u64(w, "n", c->v[i].n);
+        jsonw_end(w);
+    }
+    jsonw_end(w);
+}
+
 static void json_counts(struct jsonw *w, const struct fidelity *f)
 {
     if (f->counted == 0) {
@@ -189,6 +221,7 @@ void report_fidelity_json(struct jsonw *w, const struct fidelity *f)
     jsonw_object(w, "fidelity");
     jsonw_u64(w, "entries", f->entries);
     jsonw_u64(w, "found", f->found);
+    json_unseen(w, &f->unseen);
     json_pair(w, "bodies", f->bodies_same, f->bodies_differ);
     json_pair(w, "statuses", f->statuses_same, f->statuses_differ);
     jsonw_text(w, "send_error_against", fidelity_basis_name(f->basis));

@@ -18,6 +18,8 @@ static const char *duration(struct page *p, int64_t ns)
     return figure_text(&p->texts, "%s", units_duration(ns, text));
 }
 
+enum { REPLACED_MOST = 16 }; /* lines of what a replay sent otherwise than recorded */
+
 static void put_item(struct page *p, const char *term, const char *text)
 {
     page_printf(p, "<dt>%s</dt><dd>", term);
@@ -247,6 +249,11 @@ static void put_trace(struct page *p, size_t i)
     put_item(p, "vantage", t->vantage != NULL ? t->vantage : "not stated");
     if (t->redacted != NULL)
         put_item(p, "redacted", t->redacted);
+    for (size_t k = 0; k < t->replaced.n && k < REPLACED_MOST; k++) {
+        page_raw(p, "<dt>replaced</dt><dd>");
+        page_cut(p, t->replaced.v[k], 400);
+        page_raw(p, "</dd>\n");
+    }
     if (t->host != NULL)
         put_item(p, "host", t->host);
     put_packets(p, t);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fidelity.h"
 #include "analyze/headline.h"
+#include "analyze/ledger_counts.h"
 #include "analyze/report_html_page.h"
 #include "analyze/report_table.h"
 #include "traces/base/clock.h"
@@ -14,7 +16,7 @@
 enum { CLAIMS_SHOWN = 500, FINDINGS_SHOWN = 300, CAUSES_SHOWN = 2, EFFECTS_SHOWN = 6 };
 
 struct seen {
-    size_t requests, complete;
+    size_t requests, complete, unsent;
     uint64_t lost; /* packets */
     bool lost_unknown;
 };
@@ -30,6 +32,8 @@ static struct seen count(const struct audit *a)
         int64_t drops = trace_drops(&a->traces.v[i]);
         t.lost_unknown |= drops < 0;
         t.lost += drops > 0 ? (uint64_t)drops : 0;
+        const struct fidelity *f = fidelity_of(a, i);
+        t.unsent += f != NULL ? ledger_counts_sum(&f->unseen, false) : 0;
     }
     return t;
 }
@@ -137,6 +141,8 @@ static void put_tally(struct page *p, const struct seen *t)
     }
     page_printf(p, "<span class=\"box\"><b>%zu</b> request%s, %zu complete</span>", t->requests,
                 plural(t->requests), t->complete);
+    if (t->unsent > 0)
+        page_printf(p, "<span class=\"box\"><b>%zu</b> more never sent</span>", t->unsent);
     char text[32];
     if (t->lost_unknown && t->lost == 0)
         page_raw(p, "<span class=\"box\"><b>unknown</b> packets lost by the recorder</span>");

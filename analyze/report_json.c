@@ -53,6 +53,15 @@ static void put_files(struct jsonw *w, const struct trace_info *t)
     jsonw_end(w);
 }
 
+/* What a replay sent otherwise than it was recorded. */
+static void put_replaced(struct jsonw *w, const struct trace_info *t)
+{
+    jsonw_array(w, "replaced");
+    for (size_t i = 0; i < t->replaced.n; i++)
+        jsonw_text(w, NULL, t->replaced.v[i]);
+    jsonw_end(w);
+}
+
 static void put_trace(struct jsonw *w, const struct audit *a, size_t i)
 {
     const struct trace_info *t = &a->traces.v[i];
@@ -82,6 +91,8 @@ static void put_trace(struct jsonw *w, const struct audit *a, size_t i)
         jsonw_null(w, "redacted");
     else
         jsonw_text(w, "redacted", t->redacted);
+    if (t->replaced.n > 0)
+        put_replaced(w, t);
     report_fidelity_json(w, fidelity_of(a, i));
     jsonw_end(w);
 }
@@ -122,6 +133,8 @@ static void put_run(struct jsonw *w, const struct audit *a, size_t i)
     jsonw_bool(w, "warmup", r->requests.n == 0);
     jsonw_double(w, "concurrency", r->concurrency);
     put_curve(w, a, r);
+    if (r->repeats > 1)
+        jsonw_u64(w, "repeats", r->repeats);
     jsonw_text(w, "how", r->inferred ? "inferred" : "ledger");
     put_time(w, "t_ns", a, r->trace, r->t_ns);
     put_time(w, "end_ns", a, r->trace, r->end_ns);

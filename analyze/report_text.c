@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/fidelity.h"
+#include "analyze/figures.h"
 #include "analyze/headline.h"
+#include "analyze/ledger_counts.h"
 #include "analyze/metrics.h"
 #include "analyze/report_fidelity.h"
 #include "analyze/report_peers.h"
@@ -46,6 +49,10 @@ static void put_outcomes(struct report *r, size_t trace)
                 buf_printf(r->out, ", %zu %s", by[o], outcome_name(o));
         }
     }
+    const struct fidelity *f = fidelity_of(r->a, trace);
+    size_t unsent = f != NULL ? ledger_counts_sum(&f->unseen, false) : 0;
+    if (unsent > 0)
+        buf_printf(r->out, ", %zu more never sent", unsent);
 }
 
 static void put_capture(struct report *r, const struct trace_info *t)
@@ -66,6 +73,22 @@ static void put_capture(struct report *r, const struct trace_info *t)
         buf_puts(r->out, ", damaged");
     else
         buf_puts(r->out, t->closed ? ", whole" : ", not closed");
+}
+
+/* What a replay sent otherwise than it was recorded. */
+static void put_replaced(struct report *r, const struct trace_info *t)
+{
+    enum { LINES_MOST = 16 };
+    struct buf line;
+    buf_init(&line, 1u << 20);
+    for (size_t i = 0; i < t->replaced.n && i < LINES_MOST; i++) {
+        buf_clear(&line);
+        buf_printf(&line, "replaced: %.4000s", t->replaced.v[i]);
+        report_paragraph(r, 3, 6, buf_text(&line));
+    }
+    if (t->replaced.n > LINES_MOST)
+        buf_printf(r->out, "   and %zu more\n", t->replaced.n - LINES_MOST);
+    buf_done(&line);
 }
 
 static void put_trace(struct report *r, size_t i)
@@ -94,6 +117,7 @@ static void put_trace(struct report *r, size_t i)
                  "   redacted: all text was overwritten before it was written; times, lengths and "
                  "counts stand,\n   a recount of the text, `serve` and a replay of these "
                  "requests can't be had from it\n");
+    put_replaced(r, t);
     report_recount_text(r->a, i, r->out);
 }
 
@@ -219,10 +243,48 @@ static void put_assumptions(struct report *r)
     }
 }
 
+enum { JOINED_MOST = 1000 }; /* runs that are looked at for it; more are no benchmark */
+
+static bool is_joined(const struct run *x, const struct run *like)
+{
+    return x->repeats > 1 && x->trace == like->trace &&
+           model_same_text(x->workload, like->workload);
+}
+
+/* Runs that hold several repeats: a line for each workload. */
+static void put_joined(struct report *r, size_t first)
+{
+    const struct run *v = r->a->runs.v;
+    struct buf line;
+    size_t repeats = 0, runs = 0;
+    for (size_t i = 0; i < first; i++) {
+        if (v[first].repeats < 2 || is_joined(&v[i], &v[first]))
+            return;
+    }
+    for (size_t i = first; i < r->a->runs.n && v[first].repeats > 1; i++) {
+        repeats += is_joined(&v[i], &v[first]) ? v[i].repeats : 0;
+        runs += is_joined(&v[i], &v[first]);
+    }
+    if (runs == 0)
+        return;
+    buf_init(&line, 1u << 20);
+    buf_printf(&line, "%zu  %s%s%zu repeats overlap in time: their figures are those of ",
+               v[first].trace + 1, v[first].workload != NULL ? v[first].workload : "",
+               v[first].workload != NULL ? ": " : "", repeats);
+    if (runs == 1)
+        buf_puts(&line, "one run");
+    else
+        buf_printf(&line, "%zu runs", runs);
+    report_paragraph(r, 0, 3, buf_text(&line));
+    buf_done(&line);
+}
+
 /* What a ratio is against, how well groups were released. */
 static void put_grounds(struct report *r)
 {
     put_assumptions(r);
+    for (size_t i = 0; i < r->a->runs.n && i < JOINED_MOST; i++)
+        put_joined(r, i);
     for (size_t i = 0; i < r->a->metrics.n; i++) {
         const struct metric *m = &r->a->metrics.v[i];
         char what[64];
@@ -326,14 +388,24 @@ static void put_limits(struct report *r)
     }
 }
 
+static const char *nothing(const struct report *r, struct arena *texts)
+{
+    size_t unsent = 0;
+    for (size_t i = 0; i < r->a->fidelity.n; i++)
+        unsent += ledger_counts_sum(&r->a->fidelity.v[i].unseen, false);
+    if (unsent == 0)
+        return "nothing to audit: no LLM request was seen";
+    return figure_text(texts, "nothing to audit: no LLM request was seen; %zu %s never sent",
+                       unsent, unsent == 1 ? "was" : "were");
+}
+
 /* The answer, before all else. */
 static void put_headline(struct report *r)
 {
     struct arena texts = {0};
     struct tally t = headline_tally(r->a);
-    const char *said = r->a->runs.n == 0 && r->a->traces.n > 0
-                           ? "nothing to audit: no LLM request was seen"
-                           : headline(r->a, &texts);
+    const char *said =
+        r->a->runs.n == 0 && r->a->traces.n > 0 ? nothing(r, &texts) : headline(r->a, &texts);
     bool clean = r->a->claims.n > 0 ? t.unmeasured == 0 : said == NULL;
     const struct report_look *look = t.fail + t.fails_found > 0 ? &report_fail
                                      : clean                    ? &report_pass

@@ -90,6 +90,8 @@ static size_t name_width(const struct claim **v, size_t n)
 
 static const char *because(struct arena *texts, const struct claim *c)
 {
+    if (c->token_factor > 0)
+        return "other tokens, as in all of its file";
     if (c->causes.n == 0)
         return c->verdict == VERDICT_DIFFERS      ? "unexplained"
                : c->verdict == VERDICT_IMPOSSIBLE ? "no definition gives it"

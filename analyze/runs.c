@@ -150,7 +150,7 @@ static size_t run_new(struct part *p, const struct request *r, const char *workl
 }
 
 /* Requests of one workload and repeat stand together, in order of t0. */
-static int by_run(const void *a, const void *b)
+static int by_repeat(const void *a, const void *b)
 {
     const struct request *x = *(const struct request *const *)a,
                          *y = *(const struct request *const *)b;
@@ -162,42 +162,137 @@ static int by_run(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* A repeat of a workload: its requests, and the time that those took that count. */
+struct repeat {
+    struct request **v;
+    size_t n;
+    int64_t t_ns, end_ns;  /* end before start: all is warm-up */
+    struct repeat *joined; /* the first of those it overlaps with, or itself */
+    size_t repeats;        /* of a first one: that joined it, itself included */
+    size_t run;
+};
+
+static bool same_repeat(const struct request *x, const struct request *y)
+{
+    return x->repeat == y->repeat && strcmp(x->ledger->workload, y->ledger->workload) == 0;
+}
+
+static void measure_repeat(struct repeat *s)
+{
+    s->t_ns = INT64_MAX;
+    s->end_ns = INT64_MIN;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct request *r = s->v[i];
+        if (r->warmup)
+            continue;
+        s->t_ns = r->t0 < s->t_ns ? r->t0 : s->t_ns;
+        s->end_ns = r->t_end > s->end_ns ? r->t_end : s->end_ns;
+    }
+}
+
+static size_t make_repeats(struct request **members, size_t n, struct repeat *repeats)
+{
+    size_t made = 0;
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && same_repeat(members[k], members[i]);)
+            k++;
+        repeats[made] = (struct repeat){.v = &members[i], .n = k - i};
+        measure_repeat(&repeats[made++]);
+    }
+    return made;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct repeat *x = a, *y = b;
+    int order = strcmp(x->v[0]->ledger->workload, y->v[0]->ledger->workload);
+    if (order != 0)
+        return order;
+    if (x->t_ns != y->t_ns)
+        return x->t_ns < y->t_ns ? -1 : 1;
+    return (x->v[0] > y->v[0]) - (x->v[0] < y->v[0]);
+}
+
+/* Do they share more of their time than what a late start or a slow answer makes of repeats that
+ * were meant to follow each other? x began first. */
+static bool overlap(const struct repeat *x, const struct repeat *y)
+{
+    static const double slack = 0.05; /* of the shorter one: its figures are off by no more */
+    int64_t end_ns = x->end_ns < y->end_ns ? x->end_ns : y->end_ns;
+    int64_t a = x->end_ns - x->t_ns, b = y->end_ns - y->t_ns;
+    return (double)(end_ns - y->t_ns) > slack * (double)(a < b ? a : b);
+}
+
+/* Repeats that overlap in time are one run: each by itself, its requests would have the server to
+ * themselves in no figure, and all together more time than there was. */
+static void join_repeats(struct repeat *repeats, size_t n)
+{
+    struct repeat *open = NULL;
+    for (size_t i = 0; i < n; i++) {
+        struct repeat *s = &repeats[i];
+        s->joined = s;
+        s->repeats = 1;
+        if (s->end_ns < s->t_ns)
+            continue;
+        if (open == NULL || !overlap(open, s) ||
+            strcmp(s->v[0]->ledger->workload, open->v[0]->ledger->workload) != 0) {
+            open = s;
+            continue;
+        }
+        s->joined = open;
+        open->repeats++;
+        open->end_ns = s->end_ns > open->end_ns ? s->end_ns : open->end_ns;
+        if (s->v[0] < open->v[0]) { /* its warm-up was before */
+            struct request **v = s->v;
+            size_t members = s->n;
+            s->v = open->v;
+            s->n = open->n;
+            open->v = v;
+            open->n = members;
+        }
+    }
+}
+
 /* Runs stand in order of their first request. */
 static int by_first(const void *a, const void *b)
 {
-    const struct request *x = **(const struct request *const *const *)a;
-    const struct request *y = **(const struct request *const *const *)b;
+    const struct request *x = (*(const struct repeat *const *)a)->v[0];
+    const struct request *y = (*(const struct repeat *const *)b)->v[0];
     return (x > y) - (x < y);
-}
-
-static bool same_run(const struct request *x, const struct request *y)
-{
-    return x->repeat == y->repeat && strcmp(x->ledger->workload, y->ledger->workload) == 0;
 }
 
 /* A run of each workload and repeat in the ledger. */
 static void make_ledger_runs(struct part *p)
 {
     struct request **members = mem_array(p->n + 1, sizeof *members);
-    struct request ***firsts = mem_array(p->n + 1, sizeof *firsts);
     size_t n = 0, runs = 0;
     for (size_t i = 0; i < p->n; i++) {
         if (p->v[i].dialect != NULL && p->v[i].ledger != NULL)
             members[n++] = &p->v[i];
     }
-    qsort(members, n, sizeof *members, by_run);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || !same_run(members[i], members[i - 1]))
-            firsts[runs++] = &members[i];
+    qsort(members, n, sizeof *members, by_repeat);
+    struct repeat *repeats = mem_array(n + 1, sizeof *repeats);
+    struct repeat **firsts = mem_array(n + 1, sizeof *firsts);
+    size_t made = make_repeats(members, n, repeats);
+    qsort(repeats, made, sizeof *repeats, by_time);
+    join_repeats(repeats, made);
+    for (size_t i = 0; i < made; i++) {
+        if (repeats[i].joined == &repeats[i])
+            firsts[runs++] = &repeats[i];
     }
     qsort(firsts, runs, sizeof *firsts, by_first);
     for (size_t i = 0; i < runs; i++) {
-        struct request **first = firsts[i];
-        size_t run = run_new(p, *first, known((*first)->ledger->workload), (*first)->repeat);
-        for (struct request **m = first; m < members + n && same_run(*m, *first); m++)
-            (*m)->run = run;
+        const struct request *r = firsts[i]->v[0];
+        firsts[i]->run =
+            run_new(p, r, known(r->ledger->workload), firsts[i]->repeats > 1 ? -1 : r->repeat);
+        p->a->runs.v[firsts[i]->run].repeats = firsts[i]->repeats;
+    }
+    for (size_t i = 0; i < made; i++) {
+        for (size_t k = 0; k < repeats[i].n; k++)
+            repeats[i].v[k]->run = repeats[i].joined->run;
     }
     free(firsts);
+    free(repeats);
     free(members);
 }
 
@@ -330,11 +425,30 @@ static void find_company(struct part *p)
     }
 }
 
+/* What the ledger has and the wire has not. */
+static void list_unseen(struct part *p)
+{
+    struct trace_info *t = &p->a->traces.v[p->trace];
+    if (t->ledger.n == 0)
+        return;
+    bool *seen = mem_zalloc(t->ledger.n);
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->v[i].ledger != NULL)
+            seen[p->v[i].ledger - t->ledger.v] = true;
+    }
+    for (size_t i = 0; i < t->ledger.n; i++) {
+        if (!seen[i])
+            VEC_PUSH(&t->unseen, &t->ledger.v[i]);
+    }
+    free(seen);
+}
+
 static void find_in_trace(struct part *p)
 {
     p->first_run = p->a->runs.n;
     if (p->a->traces.v[p->trace].ledger.n > 0 && join_by_place(p) == 0)
         join_by_order(p);
+    list_unseen(p);
     make_ledger_runs(p);
     make_inferred_runs(p);
     fill_runs(p);

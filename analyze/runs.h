@@ -5,8 +5,9 @@
 #include "analyze/model.h"
 
 /* Over all loaded traces: fills a->runs and what requests know of run, ledger, group and company.
- * With a ledger there is one run per trace, workload and repeat; without, a trace is one run, or
- * one per silence longer than run_gap_ns. */
+ * With a ledger there is one run per trace, workload and repeat, and of repeats that overlap in time
+ * one for them all; without, a trace is one run, or one per silence longer than run_gap_ns. Fills
+ * trace_info.unseen as well. */
 void runs_find(struct audit *a, const struct audit_options *o);
 
 #endif

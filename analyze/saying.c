@@ -40,7 +40,7 @@ const char *saying_keep(struct arena *texts, struct slice s)
 
 void saying_done(struct saying *s)
 {
-    VEC_FREE(&s->so_far);
+    VEC_FREE(&s->choices);
 }
 
 /* Some servers state with each event what it held alone. The proof: nearly all events with text
@@ -92,11 +92,40 @@ static void pick_usage(struct usage *to, const struct usage *u)
     pick_int(&to->reasoning, u->reasoning);
 }
 
+/* NULL: nobody has so many. */
+static struct saying_choice *choice_of(struct saying *s, const struct delta *d)
+{
+    if (d->choice >= CHOICES_MAX)
+        return NULL;
+    while (s->choices.n <= d->choice)
+        VEC_PUSH(&s->choices, (struct saying_choice){0});
+    return &s->choices.v[d->choice];
+}
+
+/* Of counts that are of one choice each, those of all choices so far. */
+static void add_choices(struct saying *s, const struct delta *d, struct usage *u)
+{
+    struct saying_choice *c = choice_of(s, d);
+    if (c == NULL)
+        return;
+    pick_int(&c->prompt, u->prompt);
+    pick_int(&c->completion, u->completion);
+    struct usage sum = {0};
+    for (size_t i = 0; i < s->choices.n; i++) {
+        sum.prompt += s->choices.v[i].prompt;
+        sum.completion += s->choices.v[i].completion;
+    }
+    u->prompt = u->prompt >= 0 ? sum.prompt : -1;
+    u->completion = u->completion >= 0 ? sum.completion : -1;
+}
+
 /* The count of a start is none: it is never n_1 and never added. */
 static void take_usage(struct said *s, const struct delta *d)
 {
     struct usage u = d->usage;
     struct request *r = s->s->r;
+    if (d->of_choice)
+        add_choices(s->s, d, &u);
     if (u.completion >= 0 && u.completion <= INT32_MAX) {
         r->stated_times++;
         r->stated_sum += u.completion;
@@ -129,16 +158,19 @@ static void take_error(struct saying *s, struct slice text)
         s->r->error = saying_keep(s->texts, text);
 }
 
-/* Of a text that repeats what was sent before, what is new. */
+/* Of a text that repeats what was sent before, what is new. SGLang's server can be told not to
+ * repeat it (--incremental-streaming-output): then a text does not begin with the one before. */
 static uint64_t new_bytes(struct saying *s, const struct delta *d)
 {
-    if (!d->so_far || d->choice >= CHOICES_MAX)
+    struct saying_choice *c = d->so_far ? choice_of(s, d) : NULL;
+    if (c == NULL || c->anew)
         return d->text.n;
-    while (s->so_far.n <= d->choice)
-        VEC_PUSH(&s->so_far, 0);
-    uint64_t before = s->so_far.v[d->choice];
-    s->so_far.v[d->choice] = d->text.n;
-    return d->text.n > before ? d->text.n - before : 0;
+    uint64_t before = c->bytes;
+    c->anew = before > 0 &&
+              (d->text.n < before || model_hash((struct slice){d->text.p, before}) != c->hash);
+    c->bytes = d->text.n;
+    c->hash = model_hash(d->text);
+    return c->anew ? d->text.n : d->text.n - before;
 }
 
 /* Is it the piece that came 1, 2, 3 or 4 before? A text of nothing else is none. */
@@ -225,7 +257,7 @@ static int take_delta(void *ctx, const struct delta *d)
         take_error(s->s, d->text);
         break;
     case DELTA_ROLE:
-        if (r->role_ns < 0)
+        if (r->role_ns < 0 && r->answer_ns < 0) /* the finish of mlx-lm names it, like all else */
             r->role_ns = s->t_ns;
         break;
     case DELTA_DONE:
@@ -254,6 +286,8 @@ static void add_usage(const struct said *s)
         u.completion = -1;
         u.prompt = u.prompt > 0 ? u.prompt : -1;
     }
+    if (u.completion == 0 && r->usage.completion > 0) /* zeros behind a count take nothing back */
+        u = usage_none;
     pick_usage(&r->usage, &u);
 }
 

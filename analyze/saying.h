@@ -13,11 +13,18 @@
 /* Text that repeats itself after so many pieces is noticed. */
 enum { SAYING_PERIODS = 4 };
 
+/* What a choice has said so far, where each event says all of it again. */
+struct saying_choice {
+    uint64_t bytes, hash;       /* of its text */
+    bool anew;                  /* it turned out that each event holds what is new alone */
+    int64_t prompt, completion; /* stated of this choice; 0: not yet */
+};
+
 struct saying {
     struct request *r; /* dialect set; filled in */
     struct arena *texts;
     bool finished, failed; /* a finish, an error was stated */
-    VEC(uint64_t) so_far;  /* by choice: bytes of text sent, where each event repeats them */
+    VEC(struct saying_choice) choices;
     struct recount recount;
     uint32_t counted_events;         /* output events that stated completion tokens themselves */
     uint64_t pieces[SAYING_PERIODS]; /* hashes of the last pieces of text, n % SAYING_PERIODS */

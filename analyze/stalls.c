@@ -30,6 +30,7 @@ enum {
 #define FAR_QUANTILE 0.9 /* of the gaps … */
 #define CLOSE_SHARE 0.1  /* … of which less is close behind … */
 #define MANY_CLOSE 0.4   /* … if so many are */
+#define KEPT_BACK 0.05   /* of a request, that its text takes at least */
 #define TWO_PI 6.283185307179586
 
 static int64_t gap_ns(const struct request *r, size_t k)
@@ -52,9 +53,13 @@ static bool may_stall(const struct request *r, double factor)
     return longest > factor * mean || squares / n - mean * mean > SPREAD * mean * mean;
 }
 
+/* What was kept back and then sent at once has no pace to stall. */
 static bool is_looked_at(const struct request *r)
 {
-    return r->out.n >= 3 && !r->clock_stepped && !r->damaged;
+    if (r->out.n < 3 || r->clock_stepped || r->damaged)
+        return false;
+    int64_t first = r->out.v[0].t_ns, last = r->out.v[r->out.n - 1].t_ns;
+    return (double)(last - first) >= KEPT_BACK * (double)(last - r->t0);
 }
 
 static bool any_may_stall(const struct audit *a, const struct run_scope *s, double factor)

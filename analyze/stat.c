@@ -339,9 +339,14 @@ static struct interval slope_normal(const double *x, const double *y, size_t n,
     return (struct interval){line->slope - half, line->slope + half};
 }
 
+double stat_slope(const double *x, const double *y, size_t n)
+{
+    return n >= 3 ? slope_of(x, y, NULL, n) : NAN;
+}
+
 struct stat_line stat_fit(const double *x, const double *y, size_t n)
 {
-    struct stat_line line = {n >= 3 ? slope_of(x, y, NULL, n) : NAN, NAN, {NAN, NAN}};
+    struct stat_line line = {stat_slope(x, y, n), NAN, {NAN, NAN}};
     if (isnan(line.slope))
         return line;
     line.intercept = stat_mean(y, n) - line.slope * stat_mean(x, n);

@@ -47,5 +47,6 @@ struct stat_line {
     struct interval interval;
 };
 struct stat_line stat_fit(const double *x, const double *y, size_t n);
+double stat_slope(const double *x, const double *y, size_t n); /* … the slope alone */
 
 #endif

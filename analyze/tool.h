@@ -98,6 +98,8 @@ struct tool {
     const struct tool_row *rows;         /* NULL: none */
     const char *row_object;              /* path of a row; NULL: parallel arrays */
     const struct tool_formula *formulas; /* FIGURES of them */
+    const struct tool_formula *gaps_end; /* of the wait for the first text and all gaps behind it,
+                                            which are no latency that it states; NULL: they are */
     bool step_quantiles;                 /* no interpolation between order statistics */
     bool clock_is_epoch;                 /* of its rows */
 };
@@ -166,7 +168,7 @@ enum figure_id figure_of_claim(const char *name);
 /* Formulas that no quotient of two marks gives: tool_formulas.c, tool_seconds.c and tool_batches.c.
  * "Late" ones lie somewhere between the last text and the end of the reply; "text" ones count
  * tokens in the text. */
-formula_fn tool_first_response, tool_late_latency, tool_vllm_tpot, tool_genai_tpot, tool_vllm_gaps,
+formula_fn tool_first_response, tool_late_latency, tool_vllm_tpot, tool_genai_tpot, tool_vllm_gaps, tool_vllm_each_gap,
     tool_llmperf_itl, tool_output_tps, tool_text_tps, tool_request_tps, tool_total_tps,
     tool_input_tps, tool_duration, tool_weighted_itl, tool_weighted_tpot, tool_guidellm_output_tps,
     tool_guidellm_window_tps, tool_benchy_batch_tps, tool_benchy_batch_peak, tool_concurrency,

@@ -119,6 +119,43 @@ void tool_vllm_gaps(const struct scope *s, struct estimates *out)
         push(out, (lo + hi) / 2 / n, (struct interval){lo / most, hi / n}, NULL);
 }
 
+/* The choice events of r are its events with text, and at most one without before and behind them:
+ * then each gap is known. */
+static bool choices_known(const struct request *r)
+{
+    size_t m = r->out.n;
+    size_t before = m > 0 && r->c1 >= 0 && r->c1 < r->out.v[0].t_ns;
+    size_t behind = m > 0 && r->choice_ns > r->out.v[m - 1].t_ns;
+    return m > 0 && r->choice_events == m + before + behind;
+}
+
+static void push_gap(const struct scope *s, int64_t from, int64_t to, const struct request *r,
+                     struct estimates *out)
+{
+    push(out, seconds(to - from), formula_span(s, from, to), r);
+}
+
+/* Gaps between choice events, one by one; none where those of some request are not known. */
+void tool_vllm_each_gap(const struct scope *s, struct estimates *out)
+{
+    for (size_t i = 0; i < s->requests.n; i++) {
+        if (timed(s, nth(s, i)) && !choices_known(nth(s, i)))
+            return;
+    }
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = nth(s, i);
+        size_t m = r->out.n;
+        if (!timed(s, r))
+            continue;
+        if (r->c1 >= 0 && r->c1 < r->out.v[0].t_ns)
+            push_gap(s, r->c1, r->out.v[0].t_ns, r, out);
+        for (size_t k = 1; k < m; k++)
+            push_gap(s, r->out.v[k - 1].t_ns, r->out.v[k].t_ns, r, out);
+        if (r->choice_ns > r->out.v[m - 1].t_ns)
+            push_gap(s, r->out.v[m - 1].t_ns, r->choice_ns, r, out);
+    }
+}
+
 /* (last event - t0) over the data lines: at least one an output event, at most all events and the
  * end mark. */
 void tool_llmperf_itl(const struct scope *s, struct estimates *out)

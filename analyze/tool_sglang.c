@@ -31,6 +31,14 @@ static const struct tool_row rows[] = {
     {"input_lens[]", ROW_INPUT, 1}, {"errors[]", ROW_ERROR, 1}, {.path = NULL},
 };
 
+/* What its rows add up to: the end, which its latencies have, is not in them. */
+static const struct tool_formula gaps_end = {
+    .d = {"sglang ttfts+itls: o_M-t0",
+          {"o_M-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_OM, false, NULL},
+          -1,
+          "no text was seen"},
+    .slack = 1};
+
 #define PROMPTS "SGLang may count a prompt with its own tokenizer, before the chat template"
 
 /* Its latency ends with the last line read, usage and [DONE] included. Where no event carries usage
@@ -92,4 +100,5 @@ const struct tool tool_sglang = {
     .object = "",
     .rows = rows,
     .formulas = formulas,
+    .gaps_end = &gaps_end,
 };

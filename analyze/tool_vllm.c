@@ -57,6 +57,13 @@ static const struct definition old_tpot = {
     -1,
     "the server stated no token count"};
 
+static const struct definition old_gaps = {"vllm itl: each gap between choice events",
+                                           {"each gap between choice events", SHAPE_COUNT,
+                                            COUNT_NONE, AT_NONE, AT_NONE, false,
+                                            tool_vllm_each_gap},
+                                           -1,
+                                           "not every event was seen"};
+
 /* 0.33.0: events without text are passed over. */
 static const struct tool_formula formulas[FIGURES] = {
     [F_TTFT] = {.d = {"vllm ttft: o_1-t0",
@@ -86,7 +93,7 @@ static const struct tool_formula formulas[FIGURES] = {
                .weak =
                    "vLLM's gaps are those between the events that its client read, some of them "
                    "at once, in older versions those without text too",
-               .also = {&definitions[D_ICL]}},
+               .also = {&definitions[D_ICL], &old_gaps}},
     [F_OUTPUT_TPS] = {.d = {"vllm output_throughput: sum(N)/T",
                             {"sum(N)/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
                              tool_output_tps},

@@ -14,6 +14,7 @@
 #include "traces/base/json.h"
 #include "traces/base/jsonw.h"
 #include "traces/base/log.h"
+#include "traces/base/same_file.h"
 #include "traces/base/units.h"
 #include "traces/limits.h"
 #include "traces/reader.h"
@@ -441,22 +442,15 @@ static bool is_pipe(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
-           S_ISREG(x.st_mode);
-}
-
 /* Would the trace, or some file of its rotation, be written there? */
 static bool is_output(const struct import_plan *plan, const char *file)
 {
     bool rotates = plan->rotate_bytes > 0 || plan->rotate_ns > 0;
     uint64_t seq = rotates ? rotation_seq(plan->output, file) : 0;
     if (!rotates || seq == 0)
-        return !rotates && is_same_file(plan->output, file);
+        return !rotates && same_file(plan->output, file);
     char *part = rotation_path(plan->output, seq);
-    bool same = is_same_file(part, file);
+    bool same = same_file(part, file);
     free(part);
     return same;
 }

@@ -17,6 +17,7 @@
 #include "traces/base/clock.h"
 #include "traces/base/log.h"
 #include "traces/base/mem.h"
+#include "traces/base/same_file.h"
 #include "traces/base/units.h"
 #include "traces/limits.h"
 #include "traces/link.h"
@@ -106,15 +107,15 @@ static int ledger_fd(void)
     return text != NULL && end != text && *end == '\0' && fd >= 0 && fd <= INT32_MAX ? (int)fd : -1;
 }
 
-/* Who reads the trace sees what was not sent as it was recorded. */
-static int write_note(const struct replay *r, struct writer *w, struct err *e)
+/* Who reads the trace sees what was not sent as it was recorded: at its begin what is meant, for a
+ * run that is killed; at its end what was done. */
+static int write_note(const struct replay *r, struct writer *w, bool done, struct err *e)
 {
     struct buf json;
-    if (r->recording.exchanges.n == 0 && r->replaced.new_model == NULL)
-        return TA_OK;
     buf_init(&json, LIMIT_CUSTOM_JSON_BYTES);
-    replaced_note(&r->replaced, r->target.authority, r->input, &json);
-    int rc = writer_custom(w, (struct slice){(const char *)json.p, json.n}, e);
+    replaced_note(&r->replaced, &r->plan, r->target.authority, r->input, done, &json);
+    int rc =
+        json.n == 0 ? TA_OK : writer_custom(w, (struct slice){(const char *)json.p, json.n}, e);
     buf_done(&json);
     return rc;
 }
@@ -133,29 +134,59 @@ static int open_trace(const struct replay *r, struct writer **out, struct err *e
                                    .simulated = r->simulated};
     int rc = writer_open(out, r->output, &origin, e);
     free(command);
-    return rc == TA_OK ? write_note(r, *out, e) : rc;
+    return rc == TA_OK ? write_note(r, *out, false, e) : rc;
+}
+
+/* What is added to every request. */
+static int add_fields(struct replay *r, struct err *e)
+{
+    int rc = r->key_env == NULL ? TA_OK : added_fields_key(&r->added, r->key_env, &r->replaced, e);
+    replaced_add(&r->replaced, r->added.fields.v, r->added.fields.n);
+    return rc;
+}
+
+static int send_all(struct replay *r, struct writer *w, struct driver_report *report, struct err *e)
+{
+    struct driver_options o = {.target = &r->target,
+                               .writer = w,
+                               .ledger_fd = ledger_fd(),
+                               .timeout_ns = r->timeout_ns,
+                               .fields = r->added.fields.v,
+                               .n_fields = r->added.fields.n,
+                               .replaced = &r->replaced,
+                               .shows_progress = log_is_live()};
+    replaced_count_none(&r->replaced);
+    return driver_run(&r->plan, &o, report, e);
+}
+
+/* Nothing can be sent: each request has that outcome. */
+static int send_none(struct replay *r, struct writer *w, struct driver_report *report,
+                     struct err *e)
+{
+    sendlog_init(&report->log, w, ledger_fd());
+    replaced_count_none(&r->replaced);
+    report->ended_by_signal = strcmp(r->outcome, "interrupted") == 0;
+    return sendlog_add_unbegun(&report->log, &r->plan, r->outcome, !r->model_unknown, e);
 }
 
 static int drive(struct replay *r, struct driver_report *report, struct err *e)
 {
     struct writer *w = NULL;
-    int rc = r->key_env == NULL ? TA_OK : added_fields_key(&r->added, r->key_env, &r->replaced, e);
+    int rc = add_fields(r, e);
     if (rc == TA_OK)
         rc = replay_reach(r, e);
-    if (rc == TA_OK)
-        rc = driver_prepare(&r->plan, e);
+    if (rc == TA_OK && r->outcome == NULL && (rc = driver_prepare(&r->plan, e)) == TA_ESYS) {
+        r->outcome = "no-descriptor";
+        r->obstacle = *e;
+        rc = TA_OK;
+    }
+    replaced_count_plan(&r->replaced, &r->plan);
     if (rc == TA_OK)
         rc = open_trace(r, &w, e);
-    if (rc == TA_OK) {
-        struct driver_options o = {.target = &r->target,
-                                   .writer = w,
-                                   .ledger_fd = ledger_fd(),
-                                   .timeout_ns = r->timeout_ns,
-                                   .fields = r->added.fields.v,
-                                   .n_fields = r->added.fields.n,
-                                   .shows_progress = log_is_live()};
-        rc = driver_run(&r->plan, &o, report, e);
-    }
+    if (rc == TA_OK)
+        rc = r->outcome == NULL ? send_all(r, w, report, e) : send_none(r, w, report, e);
+    if (rc == TA_OK)
+        rc = write_note(r, w, true, e);
     if (w != NULL) {
         struct err closing;
         if (writer_close(w, &closing) != TA_OK && rc == TA_OK) {
@@ -169,18 +200,22 @@ static int drive(struct replay *r, struct driver_report *report, struct err *e)
 static int run(struct replay *r, int *status, struct err *e)
 {
     int rc = replay_plan(r, e);
-    if (rc != TA_OK || r->plan_only || r->foreign.export != NULL)
+    if (rc != TA_OK || !replay_sends(r))
         return rc != TA_OK ? rc : foreign_write(&r->foreign, &r->plan, r->output, e);
     struct driver_report report = {.unsent = 0};
     rc = drive(r, &report, e);
     if (rc == TA_OK) {
-        struct summary s = {&report,    &r->replaced,    r->plan.requests.n,
+        struct summary s = {&report,    &r->replaced,    &r->plan,
                             &r->target, r->tls.insecure, r->output};
         summary_print(&s, strcmp(r->output, "-") == 0 ? stderr : stdout);
         uint64_t meant = report.ended_by_signal ? r->plan.requests.n : report.log.requests;
         *status = report.log.answered < meant ? EXIT_UNANSWERED : 0;
     }
     sendlog_done(&report.log);
+    if (rc == TA_OK && r->outcome != NULL && !report.ended_by_signal) {
+        *e = r->obstacle;
+        rc = e->code;
+    }
     return rc;
 }
 
@@ -200,9 +235,11 @@ static int find_mode(struct replay *r, struct err *e)
             "--rate R is the mode rate, --concurrency N the mode concurrency; found%s%s%s%s",
             r->mode_name ? " --mode " : "", r->mode_name ? r->mode_name : "", rate ? " --rate" : "",
             concurrency ? " --concurrency" : "");
-    if ((rate && !(isfinite(r->rate) && r->rate > 0 && r->rate <= 1e6)) || r->concurrency == 0)
+    if (rate && !(r->rate > 0 && r->rate <= 1e6))
         return err_set(e, TA_EUSAGE,
-                       "--rate and --concurrency: expected more than 0 (and at most 1e6 a second)");
+                       "--rate: expected more than 0 and at most 1e6 a second, found %g", r->rate);
+    if (r->concurrency == 0)
+        return err_set(e, TA_EUSAGE, "--concurrency: expected more than 0, found 0");
     if (!rate && r->arrivals != NULL)
         return err_set(e, TA_EUSAGE, "--arrivals is about --rate; give that too");
     if ((rate || concurrency) && !isnan(r->speed))
@@ -213,22 +250,43 @@ static int find_mode(struct replay *r, struct err *e)
 
 static int check_numbers(const struct replay *r, struct err *e)
 {
-    if (!isnan(r->scale) && !(isfinite(r->scale) && r->scale > 0))
-        return err_set(e, TA_EUSAGE, "--scale: expected a number above 0, found %g", r->scale);
-    if (!isnan(r->speed) && !(isfinite(r->speed) && r->speed > 0))
-        return err_set(e, TA_EUSAGE, "--speed: expected a number above 0, found %g", r->speed);
-    if (r->repeat == 0 || r->max_tokens == 0 || r->requests == 0 || r->timeout_ns <= 0 ||
-        r->duration_ns == 0)
-        return err_set(
-            e, TA_EUSAGE,
-            "--repeat, --max-tokens, --requests, --timeout and --duration: expected more "
-            "than 0");
+    const struct {
+        const char *option;
+        double value;
+    } factors[] = {{"scale", r->scale}, {"speed", r->speed}};
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+        if (factors[i].value <= 0) /* NaN is not */
+            return err_set(e, TA_EUSAGE, "--%s: expected a number above 0, found %g",
+                           factors[i].option, factors[i].value);
+    }
+    const struct {
+        const char *option;
+        bool zero;
+    } amounts[] = {{"repeat", r->repeat == 0},
+                   {"max-tokens", r->max_tokens == 0},
+                   {"requests", r->requests == 0},
+                   {"timeout", r->timeout_ns <= 0},
+                   {"duration", r->duration_ns == 0}};
+    for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
+        if (amounts[i].zero)
+            return err_set(e, TA_EUSAGE, "--%s: expected more than 0, found 0", amounts[i].option);
+    }
+    if (r->model != NULL && r->model[0] == '\0')
+        return err_set(e, TA_EUSAGE, "--model: expected a name, found ''");
     return TA_OK;
+}
+
+static int check_files(const struct replay *r, struct err *e)
+{
+    int rc = same_file_refuse(r->input, r->output, "-o", e);
+    if (rc == TA_OK && r->tls.ca_file != NULL)
+        rc = same_file_refuse(r->tls.ca_file, r->output, "-o", e);
+    return rc;
 }
 
 static int check_usage(struct replay *r, struct err *e)
 {
-    bool sends = !r->plan_only && r->foreign.export == NULL;
+    bool sends = replay_sends(r);
     int rc = check_numbers(r, e);
     if (rc == TA_OK)
         rc = find_mode(r, e);
@@ -242,12 +300,22 @@ static int check_usage(struct replay *r, struct err *e)
         return err_set(e, TA_EUSAGE,
                        "--path: expected a path such as /v1/chat/completions, found '%.60s'",
                        r->path);
+    if (!sends && (r->headers.n > 0 || r->key_env != NULL || r->label != NULL))
+        return err_set(e, TA_EUSAGE,
+                       "--%s is of what is sent; --%s sends nothing, and what it writes does not "
+                       "hold it",
+                       r->headers.n > 0     ? "header"
+                       : r->key_env != NULL ? "key-env"
+                                            : "label",
+                       r->plan_only ? "plan" : "export");
     if (r->target_url == NULL && sends)
         return err_set(e, TA_EUSAGE,
                        "which server? Give --target URL (or --plan, to send nothing)");
     if (r->output == NULL && sends)
         return err_set(e, TA_EUSAGE, "where to? Give -o FILE.pcapng.gz for the trace");
-    rc = r->target_url != NULL ? target_parse(&r->target, r->target_url, e) : TA_OK;
+    rc = check_files(r, e);
+    if (rc == TA_OK && r->target_url != NULL)
+        rc = target_parse(&r->target, r->target_url, e);
     if (rc == TA_OK && r->target_url != NULL)
         rc = target_secure(&r->target, &r->tls, e);
     return rc;
@@ -276,6 +344,7 @@ static int cmd_replay_run(int argc, char **argv)
                        .warmup = -1,
                        .requests = -1,
                        .concurrency = -1,
+                       .seed = -1,
                        .duration_ns = -1,
                        .timeout_ns = INT64_C(3600) * NS_PER_S};
     int status = 0;
@@ -286,6 +355,7 @@ static int cmd_replay_run(int argc, char **argv)
     log_set_level((enum log_level)(LOG_WARN + (r.verbose > 2 ? 2 : r.verbose)));
     signal(SIGPIPE, SIG_IGN); /* a server that closes early is an outcome */
     int rc = TA_OK;
+    r.input = argv[first];
     if (argc - first != 1)
         rc = err_set(&e, TA_EUSAGE,
                      "expected one trace or workload, found %d; shipped workloads are run_single "
@@ -293,7 +363,6 @@ static int cmd_replay_run(int argc, char **argv)
                      argc - first);
     else
         rc = check_usage(&r, &e);
-    r.input = argv[first];
     if (rc == TA_OK)
         rc = run(&r, &status, &e);
     if (rc != TA_OK) {

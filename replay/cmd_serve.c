@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,13 @@
 #include "traces/base/clock.h"
 #include "traces/base/log.h"
 #include "traces/base/mem.h"
+#include "traces/base/same_file.h"
 #include "traces/base/text.h"
 
 struct config {
     const char *profile, *listen, *ready_file, *truth, *match;
-    double time_scale, speed; /* negative: not given */
-    int64_t seed;             /* likewise */
+    double time_scale, speed; /* NaN: not given */
+    int64_t seed;             /* negative: not given */
     int64_t leftover_mb;      /* likewise */
     bool fast;
     int verbose;
@@ -205,7 +207,7 @@ static void announce_profile(const struct config *c, const void *what)
     if (p->stall_for_ns > 0)
         printf("stalls: after every %g s, %g tok/s for %g s\n", (double)p->stall_every_ns / 1e9,
                p->stall_tps, (double)p->stall_for_ns / 1e9);
-    if (c->time_scale >= 0 && c->time_scale < 1)
+    if (c->time_scale < 1)
         announce_scale(p, c->time_scale);
     if (s->leftover > 0)
         printf("left over: process %lld holds %lld MiB and ends %g s after this one\n",
@@ -239,7 +241,7 @@ static int run_profile(const struct config *c, FILE *truth, uint64_t *unanswered
         profile_done(&p);
         return rc;
     }
-    o.time_scale = c->time_scale < 0 ? 1 : c->time_scale;
+    o.time_scale = isnan(c->time_scale) ? 1 : c->time_scale;
     o.seed = c->seed < 0 ? 0 : (uint64_t)c->seed;
     uv_loop_init(&loop);
     struct server *s = server_open(&loop, c->listen, &o, e);
@@ -330,7 +332,7 @@ static void announce_trace(const struct config *c, const void *what)
         printf("unread: %" PRIu64 " connections of TLS or HTTP/2\n", r->opaque_conns);
     if (c->fast)
         printf("timing: none, as fast as the client takes it\n");
-    else if (c->speed >= 0 && c->speed != 1) /* as given */
+    else if (!isnan(c->speed) && c->speed != 1) /* as given */
         printf("timing: %g times as fast as recorded\n", c->speed);
 }
 
@@ -397,7 +399,7 @@ static int run_trace(const struct config *c, FILE *truth, uint64_t *unanswered, 
 {
     struct recording r;
     struct playback_options o = {.recording = &r, .truth = truth, .match = ANSWERS_BODY};
-    o.speed = c->fast ? 0 : c->speed < 0 ? 1 : c->speed;
+    o.speed = c->fast ? 0 : isnan(c->speed) ? 1 : c->speed;
     if (c->match != NULL)
         answers_match_of(c->match, &o.match);
     int rc = recording_read_parts(&r, c->traces, c->n_traces, e);
@@ -413,15 +415,15 @@ static int run_trace(const struct config *c, FILE *truth, uint64_t *unanswered, 
 
 static int check_trace(const struct config *c, struct err *e)
 {
-    if (c->time_scale >= 0 || c->seed >= 0 || c->leftover_mb >= 0)
+    if (!isnan(c->time_scale) || c->seed >= 0 || c->leftover_mb >= 0)
         return err_set(e, TA_EUSAGE,
                        "%s belongs to --profile; the pace of a trace is changed by --speed",
                        c->seed >= 0          ? "--seed"
                        : c->leftover_mb >= 0 ? "--leftover-mb"
                                              : "--time-scale");
-    if (c->fast && c->speed >= 0)
+    if (c->fast && !isnan(c->speed))
         return err_set(e, TA_EUSAGE, "--speed and --as-fast-as-possible: expected one of them");
-    if (c->speed >= 0 && !(c->speed >= 1e-3 && c->speed <= 1e6))
+    if (!isnan(c->speed) && !(c->speed >= 1e-3 && c->speed <= 1e6))
         return err_set(e, TA_EUSAGE, "--speed: expected 0.001 to 1000000, found %g", c->speed);
     return TA_OK;
 }
@@ -436,16 +438,38 @@ static int check(const struct config *c, int operands, struct err *e)
     if (operands > 0)
         return err_set(e, TA_EUSAGE,
                        "takes no operands with --profile: expected a trace or a profile");
-    if (c->match != NULL || c->speed >= 0 || c->fast)
+    if (c->match != NULL || !isnan(c->speed) || c->fast)
         return err_set(e, TA_EUSAGE,
                        "--match, --speed and --as-fast-as-possible belong to a trace, not to "
                        "--profile");
-    if (c->time_scale != -1 && !(c->time_scale > 0 && c->time_scale <= 1))
+    if (!isnan(c->time_scale) && !(c->time_scale > 0 && c->time_scale <= 1))
         return err_set(e, TA_EUSAGE, "--time-scale: expected more than 0 and at most 1, found %g",
                        c->time_scale);
     if (c->leftover_mb > 1 << 20)
         return err_set(e, TA_EUSAGE, "--leftover-mb: expected 0 to %d, found %lld", 1 << 20,
                        (long long)c->leftover_mb);
+    return TA_OK;
+}
+
+/* Nothing is opened yet. */
+static int check_files(const struct config *c, struct err *e)
+{
+    const struct {
+        const char *path, *option;
+    } outputs[] = {{c->truth, "--truth"}, {c->ready_file, "--ready-file"}};
+    int rc = TA_OK;
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        if (c->profile != NULL)
+            rc = same_file_refuse(c->profile, outputs[i].path, outputs[i].option, e);
+        for (size_t k = 0; k < c->n_traces && rc == TA_OK; k++)
+            rc = same_file_refuse(c->traces[k], outputs[i].path, outputs[i].option, e);
+        if (rc != TA_OK)
+            return rc;
+    }
+    if (c->truth != NULL && c->ready_file != NULL &&
+        (strcmp(c->truth, c->ready_file) == 0 || same_file(c->truth, c->ready_file)))
+        return err_set(e, TA_EUSAGE, "--truth and --ready-file are both %s: expected two files",
+                       c->truth);
     return TA_OK;
 }
 
@@ -456,8 +480,11 @@ static int status_of(int rc)
 
 static int run(int argc, char **argv)
 {
-    struct config c = {
-        .listen = "127.0.0.1:8000", .time_scale = -1, .speed = -1, .seed = -1, .leftover_mb = -1};
+    struct config c = {.listen = "127.0.0.1:8000",
+                       .time_scale = (double)NAN,
+                       .speed = (double)NAN,
+                       .seed = -1,
+                       .leftover_mb = -1};
     FILE *truth = NULL;
     uint64_t unanswered = 0;
     struct err e;
@@ -469,6 +496,8 @@ static int run(int argc, char **argv)
     c.traces = (const char *const *)argv + first;
     c.n_traces = (size_t)(argc - first);
     int rc = check(&c, argc - first, &e);
+    if (rc == TA_OK)
+        rc = check_files(&c, &e);
     if (rc == TA_OK && c.truth != NULL && (truth = fopen(c.truth, "w")) == NULL)
         rc = err_sys(&e, TA_ESYS, "writing --truth %s", c.truth);
     if (rc == TA_OK)

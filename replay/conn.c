@@ -95,6 +95,11 @@ bool conn_ended_within(const struct conn *c, int64_t ns)
     return c->remote_ended && c->replied_ns >= 0 && c->ended_ns - c->replied_ns < ns;
 }
 
+bool conn_ended_by_server(const struct conn *c)
+{
+    return c->remote_ended || (c->whole && !c->keep);
+}
+
 /* The recorder's first fault ends the run, from the driver. */
 static void recorded(struct conn *c, int r, const struct err *e)
 {
@@ -419,7 +424,7 @@ bool conn_is_alive(const struct conn *c)
 
 /* --- connecting ------------------------------------------------------------------------------- */
 
-static const char *connect_fault(int fault)
+const char *conn_fault(int fault)
 {
     switch (fault) {
     case ECONNREFUSED:
@@ -507,7 +512,7 @@ static void on_connect(struct conn *c, int64_t now)
     if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &fault, &n) != 0)
         fault = errno;
     if (fault != 0) {
-        not_connected(c, connect_fault(fault));
+        not_connected(c, conn_fault(fault));
         return;
     }
     if (c->env->tls == NULL) {
@@ -544,7 +549,7 @@ struct conn *conn_open(struct conn_env *env, void *user, const char **fault)
 {
     int fd = socket(env->remote->sa_family, SOCK_STREAM, 0), one = 1;
     if (fd < 0) {
-        *fault = connect_fault(errno);
+        *fault = conn_fault(errno);
         return NULL;
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -552,7 +557,7 @@ struct conn *conn_open(struct conn_env *env, void *user, const char **fault)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (connect(fd, env->remote, env->remote_bytes) != 0 && errno != EINPROGRESS &&
         errno != EINTR) {
-        *fault = connect_fault(errno);
+        *fault = conn_fault(errno);
         close(fd);
         return NULL;
     }

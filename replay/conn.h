@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
+#include "replay/message.h"
 #include "replay/plan.h"
 #include "replay/tls.h"
 #include "traces/base/err.h"
@@ -39,10 +40,9 @@ struct conn_env {
     uv_loop_t *loop;
     const struct sockaddr *remote;
     socklen_t remote_bytes;
-    struct tls_context *tls; /* NULL: plain */
-    const char *authority;   /* Host, where the request has none */
-    const struct plan_field
-        *fields; /* added to every request: API keys, which never enter a plan */
+    struct tls_context *tls;            /* NULL: plain */
+    const char *authority;              /* Host, where the request has none */
+    const struct message_field *fields; /* added to every request */
     size_t n_fields;
     struct socket_recorder *recorder; /* credentials reach it blanked, with equal length */
     struct conn_sink sink;
@@ -68,6 +68,12 @@ uint32_t conn_requests(const struct conn *c); /* sent on it so far */
 
 /* Did the server end it so soon after a reply that had left it open? */
 bool conn_ended_within(const struct conn *c, int64_t ns);
+
+/* Did the server end it, or say that it would? False: this side tore it. */
+bool conn_ended_by_server(const struct conn *c);
+
+/* The outcome that an errno of connecting is. Static. */
+const char *conn_fault(int fault);
 
 /* Is an idle connection still open, as far as this side can know? */
 bool conn_is_alive(const struct conn *c);

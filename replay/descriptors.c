@@ -1,9 +1,20 @@
 /* The limit of open files, raised where the system allows. */
 #include "replay/descriptors.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
-enum { SPARE_DESCRIPTORS = 64 };
+enum { LOOKED_AT = 1024, SPARE_DESCRIPTORS = 64 };
+enum { OWN_DESCRIPTORS = 5 }; /* of a run: the trace, the loop (2) and its signals (2) */
+
+/* Those that are open now. */
+static size_t open_now(size_t most)
+{
+    size_t n = 0;
+    for (size_t fd = 0; fd < most && fd < LOOKED_AT; fd++)
+        n += fcntl((int)fd, F_GETFD) != -1;
+    return n;
+}
 
 int descriptors_raise(size_t at_once, struct err *e)
 {
@@ -19,11 +30,13 @@ int descriptors_raise(size_t at_once, struct err *e)
         if (setrlimit(RLIMIT_NOFILE, &more) == 0)
             limit = more;
     }
-    if (at_once + SPARE_DESCRIPTORS > limit.rlim_cur)
+    size_t own = open_now(limit.rlim_cur) + OWN_DESCRIPTORS;
+    if (at_once + own > limit.rlim_cur)
         return err_set(
             e, TA_ESYS,
-            "%zu requests at once need as many descriptors, and this process may have %llu: "
-            "ulimit -n %zu",
-            at_once, (unsigned long long)limit.rlim_cur, at_once + SPARE_DESCRIPTORS);
+            "%zu request%s at once need%s as many descriptors, besides %zu for all else, and this "
+            "process may have %llu: ulimit -n %zu",
+            at_once, at_once == 1 ? "" : "s", at_once == 1 ? "s" : "", own,
+            (unsigned long long)limit.rlim_cur, at_once + SPARE_DESCRIPTORS);
     return TA_OK;
 }

@@ -117,6 +117,7 @@ static void report_counts(struct driver_report *r, struct schedule_counts c)
     r->planned = c.planned;
     r->moved = c.moved;
     r->reopened = c.reopened;
+    r->renewed = c.renewed;
     r->out_of_time = c.out_of_time;
 }
 

@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 
+#include "replay/message.h"
 #include "replay/plan.h"
+#include "replay/replaced.h"
 #include "replay/sendlog.h"
 #include "replay/target.h"
 #include "traces/writer.h"
@@ -12,17 +14,18 @@
 struct driver_options {
     const struct target *target; /* reached */
     struct writer *writer;
-    int ledger_fd;                   /* -1: none */
-    int64_t timeout_ns;              /* of one request, from its first byte */
-    const struct plan_field *fields; /* added to every request */
+    int ledger_fd;                      /* -1: none */
+    int64_t timeout_ns;                 /* of one request, from its first byte */
+    const struct message_field *fields; /* added to every request */
     size_t n_fields;
-    bool shows_progress; /* on stderr, a terminal */
+    struct replaced *replaced; /* counts what is sent; NULL: nobody does */
+    bool shows_progress;       /* on stderr, a terminal */
 };
 
 struct driver_report {
     struct sendlog log; /* sendlog_done is the caller's */
     uint64_t unsent;    /* requests that were never tried: the run was ended, or its time over */
-    uint64_t connections, planned, moved, reopened; /* as schedule_counts has them */
+    uint64_t connections, planned, moved, reopened, renewed; /* as schedule_counts has them */
     int64_t took_ns;
     bool ended_by_signal, out_of_time;
 };

@@ -238,8 +238,9 @@ static void say_format(const struct export *x, struct buf *says)
 {
     switch (x->f) {
     case EXPORT_MOONCAKE:
-        buf_puts(says, "export: lost: times are rounded down to ms; no bodies, header fields, "
-                       "paths or connections; no hash_ids (the server's tokens are not known, so "
+        buf_puts(says, "export: lost: times are rounded down to ms; no bodies, names of models, "
+                       "header fields, paths or connections; no hash_ids (the server's tokens are "
+                       "not known, so "
                        "shared prefixes are not either)\n");
         break;
     case EXPORT_AIPERF:

@@ -243,6 +243,12 @@ const char *formats_name(const struct formats *s)
     return s->kind == FORMATS_FOREIGN ? formats_format_name(s->format) : NULL;
 }
 
+bool formats_is_text(const struct formats *s)
+{
+    struct slice held = {(const char *)s->in.ahead.p + s->in.at, s->in.ahead.n - s->in.at};
+    return held.n >= 4 && !is_capture(held);
+}
+
 bool formats_makes_bodies(const struct formats *s)
 {
     return s->kind == FORMATS_FOREIGN && s->format != FORMAT_RAW_PAYLOAD &&

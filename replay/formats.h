@@ -43,6 +43,10 @@ enum formats_kind formats_kind(const struct formats *s);
 /* "mooncake" of FORMATS_FOREIGN, else NULL. */
 const char *formats_name(const struct formats *s);
 
+/* After formats_open failed: did the file begin, or what its gzip held so far, with something else
+ * than a capture does? */
+bool formats_is_text(const struct formats *s);
+
 /* Does it hold requests that are made here, and so need a model? */
 bool formats_makes_bodies(const struct formats *s);
 

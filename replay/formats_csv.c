@@ -127,9 +127,10 @@ static struct slice field(const struct formats_rows *r, const struct fields *f, 
 static int take_count(const struct formats_rows *r, const struct fields *f, enum column c,
                       const char *what, int64_t *out, struct err *e)
 {
+    char found[FORMATS_SHOWN];
     if (!formats_tokens(field(r, f, c), out) || *out > MOST_TOKENS)
-        return formats_input_bad(r->in, e, "its %s is not a whole number from 0 to %d", what,
-                                 MOST_TOKENS);
+        return formats_input_bad(r->in, e, "its %s is not a whole number from 0 to %d: found '%s'",
+                                 what, MOST_TOKENS, formats_input_shown(field(r, f, c), found));
     return TA_OK;
 }
 
@@ -144,11 +145,13 @@ int formats_csv_record(struct formats_rows *r, struct slice line, struct err *e)
     struct slice time = field(r, &f, C_TIME), session = field(r, &f, C_SESSION);
     bool good = r->format == FORMAT_AZURE ? formats_stamp(time, &row.time)
                                           : formats_number(time, &row.time);
+    char found[FORMATS_SHOWN];
     if (!good)
-        return formats_input_bad(r->in, e, "its time is no %s",
+        return formats_input_bad(r->in, e, "its time is no %s: found '%s'",
                                  r->format == FORMAT_AZURE
                                      ? "stamp such as 2023-11-16 18:17:03.9799600"
-                                     : "number from 0 on");
+                                     : "number from 0 on",
+                                 formats_input_shown(time, found));
     int rc = take_count(r, &f, C_INPUT, "number of input tokens", &row.in, e);
     if (rc == TA_OK)
         rc = take_count(r, &f, C_OUTPUT, "number of output tokens", &row.out, e);

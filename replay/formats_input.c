@@ -60,6 +60,11 @@ static int gunzip(struct formats_input *in, const uint8_t *p, size_t n, struct e
     if (r == TA_ELIMIT)
         return formats_input_bad(in, e, "too much behind it comes out of the gzip stream at once");
     /* gzip itself ignores what is behind the last member: tapes pad with it. */
+    if (in->damage != NULL && strcmp(in->damage, "coding.cut-short") == 0)
+        return err_set(e, TA_EFORMAT,
+                       "%s: the gzip stream ends early (%zu lines were read): the file is not all "
+                       "there",
+                       in->path, in->line);
     if (in->damage != NULL && strcmp(in->damage, "coding.bytes-behind") != 0)
         return formats_input_bad(in, e, "behind it the gzip stream is damaged or cut short (%s)",
                                  in->damage);
@@ -108,6 +113,18 @@ int formats_input_peek(struct formats_input *in, size_t n, struct slice *out, st
     size_t have = in->ahead.n - in->at;
     *out = (struct slice){(const char *)in->ahead.p + in->at, have < n ? have : n};
     return TA_OK;
+}
+
+const char *formats_input_shown(struct slice value, char out[FORMATS_SHOWN])
+{
+    enum { MOST = 40 };
+    size_t n = value.n < MOST ? value.n : MOST;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)value.p[i];
+        out[i] = (char)(c >= ' ' && c < 0x7F ? c : '?');
+    }
+    snprintf(out + n, FORMATS_SHOWN - n, "%s", value.n > MOST ? "..." : "");
+    return out;
 }
 
 int formats_input_bad(const struct formats_input *in, struct err *e, const char *fmt, ...)

@@ -47,6 +47,10 @@ int formats_input_array(struct formats_input *in, const char *member, struct err
 /* Its next element as text, likewise. That it is JSON, is for the caller to see. */
 int formats_input_element(struct formats_input *in, struct slice *out, struct err *e) TA_NODISCARD;
 
+/* A value as an error shows it: its first 40 bytes, the visible ones. Returns out. */
+enum { FORMATS_SHOWN = 48 };
+const char *formats_input_shown(struct slice value, char out[FORMATS_SHOWN]);
+
 /* Sets *e to "PATH, line N: " (or ", element M: ") and the text; returns TA_EFORMAT. */
 int formats_input_bad(const struct formats_input *in, struct err *e, const char *fmt, ...)
     TA_PRINTF(3, 4);

@@ -99,22 +99,25 @@ static int collect(const struct formats_rows *r, struct slice text, struct membe
 static int take_tokens(const struct formats_rows *r, struct slice v, const char *what, int64_t *out,
                        struct err *e)
 {
+    char found[FORMATS_SHOWN];
     *out = -1;
     if (v.n == 0)
         return TA_OK;
     if (!formats_tokens(v, out) || *out > MOST_TOKENS)
-        return formats_input_bad(r->in, e, "its %s is not a whole number from 0 to %d", what,
-                                 MOST_TOKENS);
+        return formats_input_bad(r->in, e, "its %s is not a whole number from 0 to %d: found %s",
+                                 what, MOST_TOKENS, formats_input_shown(v, found));
     return TA_OK;
 }
 
 static int take_delay(const struct formats_rows *r, struct slice v, int64_t *out, struct err *e)
 {
     struct formats_number ms;
+    char found[FORMATS_SHOWN];
     if (v.n == 0)
         return TA_OK;
     if (!formats_number(v, &ms) || ms.whole > INT64_C(1000000000))
-        return formats_input_bad(r->in, e, "its delay is no number of milliseconds");
+        return formats_input_bad(r->in, e, "its delay is no number of milliseconds: found %s",
+                                 formats_input_shown(v, found));
     *out = ms.whole * NS_PER_MS + ms.nano / 1000;
     return TA_OK;
 }
@@ -122,9 +125,11 @@ static int take_delay(const struct formats_rows *r, struct slice v, int64_t *out
 static int take_time(const struct formats_rows *r, struct slice v, struct formats_row *row,
                      struct err *e)
 {
+    char found[FORMATS_SHOWN];
     row->has_time = v.n > 0;
     if (v.n > 0 && !formats_number(unquoted(v), &row->time))
-        return formats_input_bad(r->in, e, "its timestamp is no number from 0 on");
+        return formats_input_bad(r->in, e, "its timestamp is no number from 0 on: found %s",
+                                 formats_input_shown(v, found));
     return TA_OK;
 }
 
@@ -132,11 +137,13 @@ static int take_time(const struct formats_rows *r, struct slice v, struct format
 static int take_hash_ids(struct formats_rows *r, struct slice v, struct slice *out, struct err *e)
 {
     struct jscan s = jscan_over(v);
+    char found[FORMATS_SHOWN];
     buf_clear(&r->scratch);
     if (v.n == 0)
         return TA_OK;
     if (jscan_next(&s) != JT_ARRAY)
-        return formats_input_bad(r->in, e, "its hash_ids are no array");
+        return formats_input_bad(r->in, e, "its hash_ids are no array: found %s",
+                                 formats_input_shown(v, found));
     for (size_t n = 0; jscan_element(&s); n++) {
         int64_t id;
         if (s.last != JT_NUMBER || !jscan_int(&s, &id) || n == MOST_BLOCKS)

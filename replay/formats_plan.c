@@ -74,6 +74,8 @@ static int64_t id_at(const struct formats_row *row, size_t i)
 static void make_text(struct making *m, const struct formats_row *row, const char *name)
 {
     int64_t seed = m->r->o->seed, left = row->in;
+    m->plan->text_is_made = true;
+    m->plan->text_seed = seed;
     size_t ids = row->content.n / sizeof(int64_t);
     for (size_t i = 0; i < ids && left > 0; i++) {
         int64_t n = left < m->block_words ? left : m->block_words;

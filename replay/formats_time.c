@@ -95,11 +95,14 @@ static int set_times(struct formats_rows *r, const struct unit *u, struct format
     return TA_OK;
 }
 
-/* Neither a request a minute nor a thousand a second is a load that somebody recorded. */
+/* Neither a request a minute nor, where the unit is a guess, a hundred a second is a load that
+ * somebody recorded of a language model: whole seconds that are taken as ms are a thousand times
+ * too dense. Of who named the unit more is believed. */
 static void judge(const struct formats_rows *r, const struct unit *u, int64_t span_ns, size_t n,
                   struct buf *says)
 {
-    const int64_t rare_ns = INT64_C(60) * NS_PER_S, dense_ns = NS_PER_MS;
+    const int64_t rare_ns = INT64_C(60) * NS_PER_S,
+                  dense_ns = r->o->time_unit != NULL ? NS_PER_MS : NS_PER_S / 100;
     enum { FEW = 10 };
     char span[32], gap[32];
     if (n < 2)
@@ -116,9 +119,9 @@ static void judge(const struct formats_rows *r, const struct unit *u, int64_t sp
                     u->name);
     else if (gap_ns < dense_ns && span_ns > 0)
         formats_say(r, says,
-                    "WARNING: that is a very heavy load; if the times are not %s, say "
-                    "what they are with --time-unit",
-                    u->name);
+                    "WARNING: %.0f requests a second are a very heavy load; if the times are not "
+                    "%s, say what they are with --time-unit",
+                    1e9 / (double)(gap_ns > 0 ? gap_ns : 1), u->name);
 }
 
 int formats_set_times(struct formats_rows *r, struct buf *says, struct err *e)

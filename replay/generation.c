@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "traces/base/clock.h"
+#include "traces/dialects/openai_responses.h"
 #include "traces/limits.h"
 
 /* What a token can be: one word each, so that a count of words is the count of tokens. */
@@ -41,11 +42,47 @@ static void choose_usage(struct generation *x, bool asked)
 {
     int when = x->profile->usage;
     x->reply.usage_with_finish = when == USAGE_WITH_FINISH || when == USAGE_WITH_FINISH_AND_ASKED;
-    x->usage_event = x->dialect->put_usage != NULL &&
+    bool once = x->dialect == &dialect_openai_completions && x->profile->completions_one_usage;
+    x->usage_event = x->dialect->put_usage != NULL && !once &&
                      (when == USAGE_ALWAYS || when == USAGE_IN_EVERY ||
                       (asked && (when == USAGE_ASKED || when == USAGE_WITH_FINISH_AND_ASKED)));
     if (when == USAGE_NEVER && x->stream && profile_is_openai(x->dialect))
         x->reply.usage.prompt = -1;
+}
+
+/* How this server's replies differ from others in the same dialect. */
+static void choose_manners(struct generation *x)
+{
+    const struct profile *p = x->profile;
+    struct dialect_reply *r = &x->reply;
+    r->reasoning = p->thinking;
+    r->role_in_finish = p->role_event == ROLE_IN_EVERY;
+    r->role_alone = p->role_alone;
+    r->finish_absent = p->finish_absent;
+    r->delta_nulls = p->delta_nulls;
+    r->usage_null = p->usage_null;
+    r->usage_repeats = p->usage_repeats;
+    r->usage_seconds = p->usage_seconds && profile_is_openai(x->dialect);
+    r->usage_object = p->usage_object;
+    r->timings_cached_n = p->timings_names == TIMINGS_MLX_SERVE && profile_is_openai(x->dialect);
+    r->object = p->completions_object;
+    r->end_mark = p->responses_done;
+    r->output_count_only = p->anthropic_output_only;
+    bool stops = x->dialect == &dialect_anthropic_messages && p->anthropic_says_stop;
+    r->finish = p->says_stop || stops ? "stop" : "length";
+}
+
+/* Nothing of a prompt is ever cached. omlx does not say so of a reply that is no stream. */
+static void choose_details(struct generation *x, int64_t output)
+{
+    const struct profile *p = x->profile;
+    int64_t thinking = p->thinking_tokens < output ? p->thinking_tokens : output;
+    int details = profile_is_openai(x->dialect) ? p->usage_details : DETAILS_REASONING;
+    bool cached = details == DETAILS_CACHED || details == DETAILS_BOTH;
+    if (cached && (x->stream || !p->usage_seconds))
+        x->reply.usage.cached = 0;
+    if (details == DETAILS_BOTH || (details == DETAILS_REASONING && thinking > 0))
+        x->reply.usage.reasoning = thinking;
 }
 
 void generation_init(struct generation *x, const struct dialect_request *q, int64_t created_s)
@@ -60,14 +97,10 @@ void generation_init(struct generation *x, const struct dialect_request *q, int6
         .model = p->model,
         .fingerprint = "tokaudit-serve-" TOKAUDIT_VERSION "-simulated",
         .created_s = created_s,
-        .usage = {q->prompt_words, output, -1, p->thinking_tokens > 0 ? p->thinking_tokens : -1},
-        .finish = p->says_stop ? "stop" : "length",
-        .reasoning = p->thinking,
-        .usage_null = p->usage_null,
-        .usage_repeats = p->usage_repeats,
+        .usage = {q->prompt_words, output, -1, -1},
     };
-    if (x->reply.usage.reasoning > output)
-        x->reply.usage.reasoning = output;
+    choose_manners(x);
+    choose_details(x, output);
     choose_usage(x, q->usage_asked);
 }
 
@@ -93,9 +126,11 @@ static enum delta_kind kind_of(const struct generation *x, int64_t index)
 }
 
 /* An event carries tokens of one kind. */
-static int64_t tokens_of_next(const struct generation *x)
+int64_t generation_tokens(const struct generation *x)
 {
     const struct profile *p = x->profile;
+    if (x->told == x->job.output_tokens)
+        return 0;
     int64_t n = p->delivery == DELIVERY_ONE_PIECE ? x->job.output_tokens
                 : p->tokens_per_event > 1         ? p->tokens_per_event
                                                   : 1;
@@ -116,13 +151,14 @@ void generation_begin(struct generation *x)
     x->reply.role_in_every |= x->profile->role_in_every;
 }
 
-/* Made so far, over the time since the first token; the next one's due time is the end of the last
- * step. */
+/* Steps so far, over the time since the first token; the next one's due time is the end of the last
+ * step, and the last token has no next. */
 static double pace_of(const struct generation *x)
 {
     const struct engine_job *job = &x->job;
+    int64_t steps = job->made < job->output_tokens ? job->made : job->made - 1;
     return job->due_ns > job->first_ns
-               ? (double)job->made * NS_PER_S / (double)(job->due_ns - job->first_ns)
+               ? (double)steps * NS_PER_S / (double)(job->due_ns - job->first_ns)
                : 0;
 }
 
@@ -130,7 +166,6 @@ static void next_piece(struct generation *x)
 {
     struct buf text;
     buf_init(&text, LIMIT_DOCUMENT_BYTES);
-    x->event_tokens = tokens_of_next(x);
     add_words(x, &text, x->told, x->told + x->event_tokens);
     x->reply.usage_in_every = x->profile->usage == USAGE_IN_EVERY;
     if (x->reply.usage_in_every)
@@ -142,28 +177,50 @@ static void next_piece(struct generation *x)
     buf_done(&text);
 }
 
-bool generation_next(struct generation *x)
+/* A token's time is when it was made, however late its event leaves. */
+static void state_time(struct generation *x)
+{
+    x->reply.at_ns =
+        x->event_tokens > 0 ? x->made_ns.v[x->told + x->event_tokens - 1] : clock_real_ns();
+    if (x->profile->created_per_event)
+        x->reply.created_s = x->reply.at_ns / NS_PER_S;
+    if (x->profile->completions_new_ids && x->dialect == &dialect_openai_completions)
+        snprintf(x->id, sizeof x->id, "%s%08" PRIx32, id_prefix(x->dialect),
+                 (uint32_t)engine_mix(x->seed ^ x->number, (uint64_t)(x->told + x->after)));
+}
+
+static bool has_end_mark(const struct generation *x)
+{
+    return x->dialect->put_done != NULL &&
+           (x->dialect != &dialect_openai_responses || x->reply.end_mark);
+}
+
+bool generation_more(const struct generation *x)
+{
+    return x->told < x->job.output_tokens || x->after < 1 + x->usage_event + has_end_mark(x);
+}
+
+void generation_next(struct generation *x)
 {
     const struct dialect *d = x->dialect;
     buf_clear(&x->event);
-    x->event_tokens = 0;
-    if (x->told < x->job.output_tokens)
+    x->event_tokens = generation_tokens(x);
+    state_time(x);
+    if (x->event_tokens > 0)
         next_piece(x);
     else if (x->after == 0)
         d->put_finish(&x->event, &x->reply, &x->writing);
     else if (x->after == 1 && x->usage_event)
         d->put_usage(&x->event, &x->reply, &x->writing);
-    else if (x->after == 1 + x->usage_event && d->put_done != NULL)
-        d->put_done(&x->event, &x->reply, &x->writing);
     else
-        return false;
-    return true;
+        d->put_done(&x->event, &x->reply, &x->writing);
 }
 
 void generation_clock(struct generation *x)
 {
     const struct engine_job *job = &x->job;
-    if (!x->profile->timings && !always_states_clock(x->dialect))
+    x->reply.at_ns = x->made_ns.v[x->made_ns.n - 1];
+    if (!x->profile->timings && !x->profile->usage_seconds && !always_states_clock(x->dialect))
         return;
     double made_ms = (double)(job->due_ns - job->first_ns) / 1e6, n = (double)job->output_tokens;
     x->reply.timings = (struct server_timings){
@@ -208,13 +265,21 @@ static void fill_in(struct buf *out, const char *line, const char *name, int64_t
     *rest = at + strlen(name);
 }
 
-void generation_keepalive(const struct generation *x, int64_t done, struct buf *out)
+bool generation_beats(const struct generation *x)
+{
+    return x->dialect == &dialect_openai_responses && x->profile->responses_heartbeat;
+}
+
+void generation_keepalive(struct generation *x, int64_t done, struct buf *out)
 {
     const char *line = x->profile->keepalive;
     if (!x->stream) {
         buf_puts(out, " "); /* a JSON text may begin with blanks */
     } else if (x->dialect == &dialect_anthropic_messages) {
         x->dialect->put_ping(out);
+    } else if (generation_beats(x)) {
+        if (x->role_sent)
+            openai_responses_put_progress(out, &x->reply, &x->writing);
     } else if (x->dialect->put_ping != NULL &&
                (line[0] == ':' || x->dialect == &dialect_openai_chat)) {
         fill_in(out, line, "{done}", done, &line);

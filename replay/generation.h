@@ -29,7 +29,7 @@ struct generation {
     VEC(int64_t) made_ns; /* real: when the model had each token */
     int64_t told;         /* tokens that have been written */
     int64_t after;        /* events behind the last token that have been */
-    struct buf event;     /* the one that is written next … */
+    struct buf event;     /* the one that is written … */
     int64_t event_tokens; /* … and how many tokens it carries */
     int64_t silent_ns;    /* monotonic: the last output */
     int64_t release_ns;   /* monotonic: when the next event of a collected reply leaves; -1: still
@@ -43,8 +43,13 @@ void generation_done(struct generation *x);
 /* Composes what the stream begins with; there may be nothing. */
 void generation_begin(struct generation *x);
 
-/* Composes the next event. False: there is none. */
-bool generation_next(struct generation *x);
+/* How many tokens the next event will carry; 0: it is one of those behind the text. */
+int64_t generation_tokens(const struct generation *x);
+
+/* Composes the next event, when it leaves: it may state the time. There is one (generation_more).
+ */
+void generation_next(struct generation *x);
+bool generation_more(const struct generation *x);
 
 /* The model's own clock, once the last token is made. */
 void generation_clock(struct generation *x);
@@ -52,8 +57,11 @@ void generation_clock(struct generation *x);
 /* Appends the whole reply as one document. */
 void generation_document(const struct generation *x, struct buf *out);
 
+/* Is its keep-alive one of the events that it begins with, once more? */
+bool generation_beats(const struct generation *x);
+
 /* Appends what keeps the connection alive, of a stream with `done` prompt tokens read, or of a
  * document. Nothing where the server has nothing for it. */
-void generation_keepalive(const struct generation *x, int64_t done, struct buf *out);
+void generation_keepalive(struct generation *x, int64_t done, struct buf *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay/generation.h"
 #include "replay/release.h"
@@ -155,22 +156,31 @@ static void write_keepalive(struct generation *x, int64_t now_ns)
     x->silent_ns = now_ns;
 }
 
+static const char *type_of(const struct generation *x)
+{
+    const char *own = x->profile->event_stream;
+    if (!x->stream)
+        return "application/json";
+    bool sse = strncmp(x->dialect->stream_type, "text/event-stream", 17) == 0;
+    return own != NULL && sse ? own : x->dialect->stream_type;
+}
+
 static void send_head(struct generation *x, int64_t now_ns)
 {
     const struct profile *p = x->profile;
     if (x->head_sent)
         return;
     x->head_sent = true;
-    server_conn_begin(x->c, &(struct server_conn_head){
-                                x->stream ? x->dialect->stream_type : "application/json",
-                                p->fields != NULL ? p->fields : "Cache-Control: no-cache\r\n",
-                                p->framing != FRAMING_CHUNKED && x->stream});
+    server_conn_begin(x->c,
+                      &(struct server_conn_head){
+                          type_of(x), p->fields != NULL ? p->fields : "Cache-Control: no-cache\r\n",
+                          p->framing != FRAMING_CHUNKED && x->stream});
     x->silent_ns = now_ns;
     if (x->stream && p->keepalive_start == KEEPALIVE_FIRST)
         write_keepalive(x, now_ns);
 }
 
-/* What a stream begins with, and the first event made ready. */
+/* What a stream begins with. */
 static void send_role(struct generation *x, int64_t now_ns)
 {
     if (x->role_sent)
@@ -179,19 +189,19 @@ static void send_role(struct generation *x, int64_t now_ns)
     send_head(x, now_ns);
     generation_begin(x);
     write_event(x, now_ns);
-    if (x->profile->keepalive_start == KEEPALIVE_SECOND)
+    if (x->profile->keepalive_start == KEEPALIVE_SECOND && !generation_beats(x))
         write_keepalive(x, now_ns);
-    generation_next(x);
 }
 
-/* Writes the prepared event and prepares the one after. False: that was the last. */
+/* Writes the next event. False: that was the last. */
 static bool write_next(struct generation *x, int64_t now_ns)
 {
+    generation_next(x);
     tell_tokens(x, x->event_tokens);
     write_event(x, now_ns);
     x->told += x->event_tokens;
     x->after += x->event_tokens == 0;
-    return generation_next(x);
+    return generation_more(x);
 }
 
 static void finish(struct generation *x)
@@ -233,11 +243,11 @@ static void answer_whole(struct generation *x)
     tell_idle(g);
 }
 
-/* May the prepared event leave? */
+/* May the next event leave? */
 static bool is_ready(const struct generation *x, bool last)
 {
-    int64_t made = (int64_t)x->made_ns.n;
-    if (x->event_tokens == 0 || x->told + x->event_tokens > made)
+    int64_t made = (int64_t)x->made_ns.n, tokens = generation_tokens(x);
+    if (tokens == 0 || x->told + tokens > made)
         return false;
     return x->profile->delivery != DELIVERY_PAIRS || last || made % 2 == 1;
 }

@@ -85,6 +85,21 @@ static struct conn *take_idle(struct lanes *l)
     return NULL;
 }
 
+/* The lane gets another connection than the one it had. */
+static void count_loss(struct lanes *l, struct lane *lane)
+{
+    l->reopened += lane->loss == LOSS_BY_SERVER;
+    l->renewed += lane->loss == LOSS_BY_US;
+    lane->loss = LOSS_BY_SERVER;
+}
+
+void lanes_lose(struct lanes *l, struct slot *s, enum lane_loss loss)
+{
+    struct lane *lane = lane_of(l, s);
+    if (lane != NULL && lane->user == s)
+        lane->loss = loss;
+}
+
 struct conn *lanes_choose(struct lanes *l, struct slot *s)
 {
     struct lane *lane = lane_of(l, s);
@@ -102,7 +117,8 @@ struct conn *lanes_choose(struct lanes *l, struct slot *s)
         conn_close(c);
         c = NULL;
     }
-    l->reopened += lane->opened && c == NULL;
+    if (lane->opened && c == NULL)
+        count_loss(l, lane);
     lane->opened = true;
     return c;
 }
@@ -116,7 +132,8 @@ void lanes_sent(struct lanes *l, struct slot *s)
     if (lane->conn != NULL) /* came back too late */
         lanes_put_away(l, lane->conn);
     l->moved += lane->user != NULL || lane->conn != NULL;
-    l->reopened += lane->user == NULL && lane->conn == NULL;
+    if (lane->user == NULL && lane->conn == NULL)
+        count_loss(l, lane);
     lane->conn = NULL;
     lane->user = s;
 }

@@ -42,10 +42,18 @@ struct flight {
     struct slot slots[];
 };
 
+/* Why a lane has no connection any more. */
+enum lane_loss {
+    LOSS_BY_SERVER, /* closed, or said to be closed */
+    LOSS_BY_US,     /* torn with the request that was given up */
+    LOSS_NONE       /* none had come about */
+};
+
 struct lane {
     struct holder holder;
     uint32_t left;        /* requests that are not under way yet */
     bool opened;          /* had a connection before */
+    enum lane_loss loss;  /* of the last one */
     struct conn *conn;    /* idle; NULL: in use, or none */
     struct slot *user;    /* who has it, or gets it */
     struct slot *waiting; /* not yet due, and have another in case it does not come back in time */
@@ -57,7 +65,7 @@ struct lanes {
     size_t n;
     VEC(struct conn *) idle; /* of no lane */
     bool closes;             /* this server closes after each reply: no connection is used again */
-    uint64_t planned, moved, reopened; /* as schedule_counts has them */
+    uint64_t planned, moved, reopened, renewed; /* as schedule_counts has them */
 };
 
 struct lanes lanes_of(const struct plan *p);
@@ -74,6 +82,9 @@ void lanes_sent(struct lanes *l, struct slot *s);
 /* c is idle again, after s. The slot that waits for it, if any, has to take it in place of its own;
  * NULL: it was put away. */
 struct slot *lanes_give_back(struct lanes *l, struct slot *s, struct conn *c);
+
+/* s ends, and its connection with it. */
+void lanes_lose(struct lanes *l, struct slot *s, enum lane_loss loss);
 
 void lanes_put_away(struct lanes *l, struct conn *c); /* idle, of no lane */
 void lanes_left(struct lanes *l, struct slot *s);     /* s has ended, or is not sent at all */

@@ -67,9 +67,10 @@ int listener_open(struct listener *l, const char *address, struct err *e)
         rc = uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&addr, &n);
     if (rc != 0)
         return err_set(
-            e, TA_ESYS,
-            "cannot listen on %s: %s; is another server there? Port 0 takes any that is free",
-            address, uv_strerror(rc));
+            e, TA_ESYS, "cannot listen on %s: %s; %s", address, uv_strerror(rc),
+            rc == UV_EADDRNOTAVAIL ? "it is no address of this machine; 0.0.0.0 is all of them"
+            : rc == UV_EACCES      ? "ports below 1024 may be root's; take a higher one"
+                                   : "is another server there? Port 0 takes any that is free");
     bool six = addr.ss_family == AF_INET6;
     l->port = ntohs(six ? ((struct sockaddr_in6 *)(void *)&addr)->sin6_port
                         : ((struct sockaddr_in *)(void *)&addr)->sin_port);

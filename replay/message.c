@@ -19,12 +19,12 @@ void message_done(struct message *m)
     VEC_FREE(&m->secrets);
 }
 
-static void put_field(struct message *m, struct plan_field f)
+static void put_field(struct message *m, struct message_field f)
 {
     buf_printf(&m->bytes, "%s: ", f.name);
     size_t from = m->bytes.n;
     buf_puts(&m->bytes, f.value);
-    if (redact_secret_field(slice_of(f.name)))
+    if (f.secret || redact_secret_field(slice_of(f.name)))
         VEC_PUSH(&m->secrets, ((struct message_range){from, m->bytes.n}));
     buf_puts(&m->bytes, "\r\n");
 }
@@ -38,12 +38,21 @@ static const struct plan_field *find(const struct plan_field *fields, size_t n, 
     return NULL;
 }
 
+static bool is_added(const struct message_field *added, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (text_same(slice_of(added[i].name), name))
+            return true;
+    }
+    return false;
+}
+
 static void put_fields_of(struct message *m, const struct plan_request *r, const char *authority,
-                          const struct plan_field *added, size_t n_added)
+                          const struct message_field *added, size_t n_added)
 {
     for (size_t i = 0; i < r->n_fields; i++) {
-        struct plan_field f = r->fields[i];
-        if (find(added, n_added, f.name) != NULL) {
+        struct message_field f = {r->fields[i].name, r->fields[i].value, false};
+        if (is_added(added, n_added, f.name)) {
             if (find(r->fields, i, f.name) != NULL)
                 continue;
             for (size_t k = 0; k < n_added; k++) {
@@ -78,14 +87,14 @@ static void put_body(struct buf *out, struct slice body)
 }
 
 void message_compose(struct message *m, const struct plan_request *r, const char *authority,
-                     const struct plan_field *added, size_t n_added)
+                     const struct message_field *added, size_t n_added)
 {
     struct buf *out = &m->bytes;
     buf_clear(out);
     m->secrets.n = 0;
     buf_printf(out, "%s %s HTTP/1.1\r\n", r->method, r->path);
-    if (find(r->fields, r->n_fields, "Host") == NULL && find(added, n_added, "Host") == NULL)
-        put_field(m, (struct plan_field){"Host", authority});
+    if (find(r->fields, r->n_fields, "Host") == NULL && !is_added(added, n_added, "Host"))
+        put_field(m, (struct message_field){"Host", authority, false});
     put_fields_of(m, r, authority, added, n_added);
     bool framed = find(r->fields, r->n_fields, "Content-Length") != NULL ||
                   find(r->fields, r->n_fields, "Transfer-Encoding") != NULL;

@@ -9,9 +9,16 @@ struct message_range {
     size_t from, to;
 };
 
+/* A field that is added to a request when it is sent, and stands in no plan. */
+struct message_field {
+    const char *name, *value;
+    bool secret; /* whatever its name: it never reaches the trace */
+};
+
 struct message {
     struct buf bytes;
-    VEC(struct message_range) secrets; /* values of fields that hold a secret by their name */
+    VEC(struct message_range)
+    secrets; /* values of fields that hold a secret, or may by their name */
 };
 
 void message_init(struct message *m);
@@ -21,7 +28,7 @@ void message_done(struct message *m);
  * Content-Length the body's where r has none; a body with Transfer-Encoding: chunked is one chunk.
  * Added fields stand where r's of the same name stood, else at the end. */
 void message_compose(struct message *m, const struct plan_request *r, const char *authority,
-                     const struct plan_field *added, size_t n_added);
+                     const struct message_field *added, size_t n_added);
 
 /* Overwrites what is secret in [off, off + n) with as many asterisks. */
 void message_blank(struct message *m, size_t off, size_t n);

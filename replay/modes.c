@@ -226,6 +226,8 @@ static int barrier(struct plan *p, const char *place, struct err *e)
 static void at_rate(struct plan *p, const struct modes_options *o)
 {
     struct arrivals a = arrivals_begin(o->rate, o->poisson, o->seed);
+    p->arrivals_are_made = o->poisson;
+    p->arrivals_seed = o->seed;
     for (size_t first = 0, end; first < p->requests.n; first = end) {
         int64_t t = arrivals_next(&a);
         end = unit_end(p, first);

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <openssl/evp.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "traces/base/text.h"
 #include "traces/limits.h"
 
 void plan_hash(struct plan_request *r)
@@ -14,6 +16,39 @@ void plan_hash(struct plan_request *r)
     EVP_Digest(r->body.p, r->body.n, digest, &n, EVP_sha256(), NULL);
     for (unsigned i = 0; i < n; i++)
         snprintf(r->body_sha256 + 2 * i, 3, "%02x", digest[i]);
+}
+
+/* Is value the number n (RFC 9110, 8.6)? */
+static bool is_number(const char *value, size_t n)
+{
+    size_t digits = strspn(value, "0123456789");
+    return digits > 0 && digits < 20 && value[digits] == '\0' && strtoull(value, NULL, 10) == n;
+}
+
+/* Is chunked the last of the codings (RFC 9112, 6.1)? */
+static bool ends_chunked(const char *value)
+{
+    const char *comma = strrchr(value, ',');
+    const char *last = comma != NULL ? comma + 1 : value;
+    return text_same(slice_of(last + strspn(last, " \t")), "chunked");
+}
+
+const char *plan_framing_fault(const struct plan_request *r)
+{
+    bool length = false, chunked = false;
+    for (size_t i = 0; i < r->n_fields; i++) {
+        const struct plan_field *f = &r->fields[i];
+        if (text_same(slice_of(f->name), "Content-Length")) {
+            if (!is_number(f->value, r->body.n))
+                return "its Content-Length is not the length of its body";
+            length = true;
+        } else if (text_same(slice_of(f->name), "Transfer-Encoding")) {
+            if (chunked || !ends_chunked(f->value))
+                return "its Transfer-Encoding is not one that ends with chunked";
+            chunked = true;
+        }
+    }
+    return length && chunked ? "it has a Content-Length and a Transfer-Encoding" : NULL;
 }
 
 void plan_add(struct plan *p, const struct plan_request *r)

@@ -33,6 +33,20 @@ struct plan_recorded {
     int64_t prompt_tokens, completion_tokens; /* as the server stated them; -1: not */
 };
 
+/* What of a request is not as it was recorded; a bit each. */
+enum plan_change {
+    PLAN_HOST = 1 << 0,          /* it had one, and gets the target's */
+    PLAN_OTHER_HOST = 1 << 1,    /* … which was not that of the first */
+    PLAN_MODEL = 1 << 2,         /* replaced */
+    PLAN_OTHER_MODEL = 1 << 3,   /* … where another stood than in the first */
+    PLAN_WITHOUT_MODEL = 1 << 4, /* could not be: it names none, or the body has a coding */
+    PLAN_CREDENTIALS = 1 << 5,   /* fields of credentials were left out */
+    PLAN_PARAMETERS = 1 << 6,    /* its query had a credential, left out likewise */
+    PLAN_ABSOLUTE = 1 << 7,      /* it went to a proxy, with a whole URL: sent with its path */
+    PLAN_CHUNKED = 1 << 8        /* its body came in chunks: sent as one */
+};
+enum { PLAN_CHANGES = 9 };
+
 struct plan_request {
     const char *workload, *name; /* as in the ledger (traces/ledger.h) */
     int64_t repeat, member, warmup;
@@ -53,6 +67,7 @@ struct plan_request {
     struct slice body;
     char body_sha256[65];
     const struct plan_recorded *recorded; /* NULL: of no recording */
+    unsigned changes;                     /* enum plan_change */
 };
 
 /* A request that says nothing: alone, of no group, connection or recording. */
@@ -65,10 +80,16 @@ struct plan {
     VEC(struct plan_request) requests;
     int64_t concurrency; /* at most so many in flight, a group never in part; 0: no limit */
     int64_t duration_ns; /* nothing is started later than this after the start; 0: no limit */
+    bool text_is_made, arrivals_are_made; /* by chance, … */
+    int64_t text_seed, arrivals_seed;     /* … from this */
 };
 
 /* Appends r as it is (its texts and body must live in p or longer) with the hash of its body. */
 void plan_add(struct plan *p, const struct plan_request *r);
+
+/* NULL, or what in the fields of r says another end of its body than it has: such a request would
+ * make the server wait, or read its rest as another. Static, to stand behind "line 3: ". */
+const char *plan_framing_fault(const struct plan_request *r);
 
 /* Computes body_sha256 of r. */
 void plan_hash(struct plan_request *r);

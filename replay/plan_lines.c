@@ -64,9 +64,8 @@ static int read_int(const struct line *l, const struct json *obj, const char *na
     if (v == NULL || (json_kind(v) == JSON_NULL && least < 0))
         return TA_OK;
     if (!json_value_int(v, out) || *out < least)
-        return err_set(e, TA_EFORMAT,
-                       "%s, line %zu: '%s' is not a whole number from %" PRId64 " on", l->path,
-                       l->n, name, least);
+        return err_set(e, TA_EFORMAT, "%s, line %zu: '%s' is not a whole number from 0 on%s",
+                       l->path, l->n, name, least < 0 ? ", or left out" : "");
     return TA_OK;
 }
 
@@ -329,12 +328,23 @@ static int read_request(const struct line *l, struct err *e)
         rc = read_recorded(l, &r, e);
     if (rc == TA_OK)
         rc = read_body(l, &r, e);
+    const char *fault = rc == TA_OK ? plan_framing_fault(&r) : NULL;
+    if (fault != NULL)
+        rc = bad_line(l, e, fault);
     if (rc != TA_OK)
         return rc;
     if (l->plan->requests.n == LIMIT_REQUESTS)
         return err_set(e, TA_ELIMIT, "%s: more than %u requests", l->path, LIMIT_REQUESTS);
     plan_add(l->plan, &r);
     return check_hash(l, e);
+}
+
+/* Of what was made by chance when the plan was. */
+static int read_seed(const struct line *l, const char *name, bool *made, int64_t *seed,
+                     struct err *e)
+{
+    *made = json_get(l->v, name) != NULL;
+    return read_int(l, l->v, name, 0, seed, e);
 }
 
 static int read_head(const struct line *l, struct err *e)
@@ -350,6 +360,10 @@ static int read_head(const struct line *l, struct err *e)
         rc = read_int(l, l->v, "concurrency", 0, &l->plan->concurrency, e);
     if (rc == TA_OK)
         rc = read_int(l, l->v, "duration_ns", 0, &l->plan->duration_ns, e);
+    if (rc == TA_OK)
+        rc = read_seed(l, "text_seed", &l->plan->text_is_made, &l->plan->text_seed, e);
+    if (rc == TA_OK)
+        rc = read_seed(l, "arrivals_seed", &l->plan->arrivals_are_made, &l->plan->arrivals_seed, e);
     return rc;
 }
 
@@ -530,10 +544,13 @@ static void write_expect(struct jsonw *w, const struct plan_request *r)
 
 void plan_write_head(const struct plan *p, struct buf *out)
 {
-    const struct number numbers[] = {{"concurrency", p->concurrency, 0},
-                                     {"duration_ns", p->duration_ns, 0}};
+    const struct number numbers[] = {
+        {"concurrency", p->concurrency, 0},
+        {"duration_ns", p->duration_ns, 0},
+        {"text_seed", p->text_is_made ? p->text_seed : -1, -1},
+        {"arrivals_seed", p->arrivals_are_made ? p->arrivals_seed : -1, -1}};
     struct jsonw w;
-    if (p->concurrency == 0 && p->duration_ns == 0)
+    if (p->concurrency == 0 && p->duration_ns == 0 && !p->text_is_made && !p->arrivals_are_made)
         return;
     jsonw_init(&w, out, 0);
     jsonw_object(&w, NULL);

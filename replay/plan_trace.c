@@ -172,11 +172,12 @@ static bool take_fields(struct making *m, const struct recording_exchange *x,
         }
         if (text_same(f->name, "Host"))
             to->value = "";
-        m->replaced->chunked += text_same(f->name, "Transfer-Encoding") != 0;
+        if (text_same(f->name, "Transfer-Encoding"))
+            q->changes |= PLAN_CHUNKED;
         n++;
     }
     if (good) {
-        m->replaced->credentials += secret;
+        q->changes |= secret ? PLAN_CREDENTIALS : 0;
         q->fields = plan_keep_fields(m->plan, fields, n);
         q->n_fields = n;
     }
@@ -227,8 +228,7 @@ static bool take_path(struct making *m, struct slice target, struct plan_request
     struct slice path = {buf_text(&out), out.n};
     bool good = strlen(path.p) == out.n && plan_path_allowed(path.p);
     if (good) {
-        m->replaced->absolute += scheme > 0;
-        m->replaced->parameters += secret;
+        q->changes |= (scheme > 0 ? PLAN_ABSOLUTE : 0) | (secret ? PLAN_PARAMETERS : 0);
         q->path = plan_keep_text(m->plan, path, last != NULL ? last->path : NULL);
     }
     buf_done(&out);
@@ -292,18 +292,19 @@ static const char *take(struct making *m, const struct recording_exchange *x,
     if (!take_fields(m, x, q))
         return "HTTP does not allow one of its header fields";
     q->body = x->body;
-    return NULL;
+    return plan_framing_fault(q);
 }
 
-static void count_host(struct making *m, const struct recording_exchange *x)
+static void see_host(struct making *m, const struct recording_exchange *x, struct plan_request *q)
 {
     for (size_t i = 0; i < x->n_fields; i++) {
         if (!text_same(x->fields[i].name, "Host"))
             continue;
         if (m->replaced->host == NULL)
             m->replaced->host = arena_text(&m->replaced->texts, x->fields[i].value);
-        m->replaced->hosts++;
-        m->replaced->other_hosts += !slice_is(x->fields[i].value, m->replaced->host);
+        q->changes |= PLAN_HOST;
+        if (!slice_is(x->fields[i].value, m->replaced->host))
+            q->changes |= PLAN_OTHER_HOST;
         return;
     }
 }
@@ -316,7 +317,7 @@ static void add(struct making *m, const struct item *item, int64_t base_ns, stru
     if (item->entry != NULL)
         take_entry(m, item->entry, &q);
     take_recorded(m, item->x, base_ns, &q);
-    count_host(m, item->x);
+    see_host(m, item->x, &q);
     plan_add(m->plan, &q);
 }
 

@@ -84,6 +84,7 @@ static const struct field http_fields[] = {
     {.name = "framing", .kind = FIELD_CHOICE, .offset = AT(framing),
      .choices = {[FRAMING_CHUNKED] = "chunked", [FRAMING_CLOSE] = "close",
                  [FRAMING_HTTP_1_0] = "http-1.0"}},
+    {.name = "event_stream", .kind = FIELD_TEXT, .offset = AT(event_stream)},
     {.name = "fields", .kind = FIELD_HEADER, .offset = AT(fields)},
     {.name = "blank_document", .kind = FIELD_BOOL, .offset = AT(blank_document)},
     {.name = NULL},
@@ -104,6 +105,25 @@ static const struct field context_fields[] = {
      .max = BIGGEST},
     {.name = "error", .kind = FIELD_TEXT, .offset = AT(context_error)},
     {.name = "error_type", .kind = FIELD_TEXT, .offset = AT(context_error_type)},
+    {.name = NULL},
+};
+
+static const struct field completions_fields[] = {
+    {.name = "object", .kind = FIELD_TEXT, .offset = AT(completions_object)},
+    {.name = "new_ids", .kind = FIELD_BOOL, .offset = AT(completions_new_ids)},
+    {.name = "one_usage", .kind = FIELD_BOOL, .offset = AT(completions_one_usage)},
+    {.name = NULL},
+};
+
+static const struct field anthropic_fields[] = {
+    {.name = "output_only", .kind = FIELD_BOOL, .offset = AT(anthropic_output_only)},
+    {.name = "says_stop", .kind = FIELD_BOOL, .offset = AT(anthropic_says_stop)},
+    {.name = NULL},
+};
+
+static const struct field responses_fields[] = {
+    {.name = "done", .kind = FIELD_BOOL, .offset = AT(responses_done)},
+    {.name = "heartbeat", .kind = FIELD_BOOL, .offset = AT(responses_heartbeat)},
     {.name = NULL},
 };
 
@@ -141,12 +161,26 @@ static const struct field root_fields[] = {
                  [USAGE_WITH_FINISH] = "with-finish",
                  [USAGE_WITH_FINISH_AND_ASKED] = "with-finish-and-asked",
                  [USAGE_IN_EVERY] = "in-every", [USAGE_NEVER] = "never"}},
+    {.name = "role_alone", .kind = FIELD_BOOL, .offset = AT(role_alone)},
+    {.name = "finish_absent", .kind = FIELD_BOOL, .offset = AT(finish_absent)},
+    {.name = "delta_nulls", .kind = FIELD_BOOL, .offset = AT(delta_nulls)},
+    {.name = "usage_details", .kind = FIELD_CHOICE, .offset = AT(usage_details),
+     .choices = {[DETAILS_REASONING] = "reasoning", [DETAILS_CACHED] = "cached",
+                 [DETAILS_BOTH] = "both", [DETAILS_NONE] = "none"}},
+    {.name = "usage_seconds", .kind = FIELD_BOOL, .offset = AT(usage_seconds)},
+    {.name = "usage_object", .kind = FIELD_TEXT, .offset = AT(usage_object)},
+    {.name = "created_per_event", .kind = FIELD_BOOL, .offset = AT(created_per_event)},
     {.name = "usage_null", .kind = FIELD_BOOL, .offset = AT(usage_null)},
     {.name = "usage_repeats_finish", .kind = FIELD_BOOL, .offset = AT(usage_repeats)},
     {.name = "says_stop", .kind = FIELD_BOOL, .offset = AT(says_stop)},
     {.name = "timings", .kind = FIELD_BOOL, .offset = AT(timings)},
+    {.name = "timings_names", .kind = FIELD_CHOICE, .offset = AT(timings_names),
+     .choices = {[TIMINGS_LLAMA] = "llama.cpp", [TIMINGS_MLX_SERVE] = "mlx-serve"}},
     {.name = "timings_in_every", .kind = FIELD_BOOL, .offset = AT(timings_in_every)},
     {.name = "thinking", .kind = FIELD_OBJECT, .fields = thinking_fields},
+    {.name = "completions", .kind = FIELD_OBJECT, .fields = completions_fields},
+    {.name = "anthropic", .kind = FIELD_OBJECT, .fields = anthropic_fields},
+    {.name = "responses", .kind = FIELD_OBJECT, .fields = responses_fields},
     {.name = "http", .kind = FIELD_OBJECT, .fields = http_fields},
     {.name = "keepalive", .kind = FIELD_OBJECT, .fields = keepalive_fields},
     {.name = "context", .kind = FIELD_OBJECT, .fields = context_fields},
@@ -367,6 +401,13 @@ static int check_texts(struct source *in)
         return contradiction(in, "model: expected at most 256 bytes");
     if (p->thinking != NULL && strlen(p->thinking) > 64)
         return contradiction(in, "thinking: member: expected at most 64 bytes");
+    if (p->event_stream != NULL && (strncmp(p->event_stream, "text/event-stream", 17) != 0 ||
+                                    strlen(p->event_stream) > 64))
+        return contradiction(in, "http: event_stream: expected \"text/event-stream\", and what may "
+                                 "follow, at most 64 bytes");
+    if ((p->usage_object != NULL && strlen(p->usage_object) > 64) ||
+        (p->completions_object != NULL && strlen(p->completions_object) > 64))
+        return contradiction(in, "usage_object, completions: object: expected at most 64 bytes");
     if ((p->context_error != NULL && strlen(p->context_error) > FIELD_LINE_MAX) ||
         (p->context_error_type != NULL && strlen(p->context_error_type) > 64))
         return contradiction(in, "context: expected a shorter error");
@@ -401,6 +442,8 @@ static int check(struct source *in)
         return contradiction(in, "stalls: tps: expected at most decode_tps");
     if (p->role_event == ROLE_AT_ONCE && p->head == HEAD_ADMITTED)
         return contradiction(in, "head: \"admitted\" comes after a role_event \"at-once\"");
+    if (p->timings && p->usage_seconds)
+        return contradiction(in, "usage_seconds: its clock is in the usage: no timings besides");
     if (p->leftover_mb > 0 && p->leftover_for_ns == 0)
         p->leftover_for_ns = (int64_t)60 * NS_PER_S;
     return check_texts(in);

@@ -30,6 +30,13 @@ enum usage_when {
     USAGE_IN_EVERY,              /* so far in every event, and one of its own at the end */
     USAGE_NEVER
 };
+enum usage_details {
+    DETAILS_REASONING, /* how many tokens are thinking, if any are */
+    DETAILS_CACHED,    /* how much of the prompt was in the cache: 0 */
+    DETAILS_BOTH,
+    DETAILS_NONE
+};
+enum timings_names { TIMINGS_LLAMA, TIMINGS_MLX_SERVE };
 enum framing_kind { FRAMING_CHUNKED, FRAMING_CLOSE, FRAMING_HTTP_1_0 };
 enum keepalive_start { KEEPALIVE_NO_START, KEEPALIVE_FIRST, KEEPALIVE_SECOND };
 enum error_shape {
@@ -61,19 +68,36 @@ struct profile {
     int64_t tokens_per_event; /* 0 is 1 */
     bool blocks; /* while a reply is made, no other request is looked at, on any connection */
 
-    int head;                /* enum head_when */
-    int role_event;          /* enum role_event */
-    bool role_in_every;      /* besides */
-    int usage;               /* enum usage_when, of streams */
-    bool usage_null;         /* of OpenAI's chat: null in all other events … */
-    bool usage_repeats;      /* … and beside the finish once more in its own */
-    bool says_stop;          /* the finish is never "length" */
-    bool timings;            /* its own clock, where its dialect may leave that out */
-    bool timings_in_every;   /* of OpenAI's chat: its pace so far in each piece */
-    int64_t thinking_tokens; /* of every reply, the first ones */
-    const char *thinking;    /* their member, of OpenAI's chat; NULL: the dialect's */
+    int head;                 /* enum head_when */
+    int role_event;           /* enum role_event */
+    bool role_in_every;       /* besides */
+    bool role_alone;          /* of OpenAI's chat: the role's event has no empty content */
+    bool finish_absent;       /* of OpenAI's chat: no "finish_reason": null */
+    bool delta_nulls;         /* of OpenAI's chat: null for what a delta does not have */
+    int usage;                /* enum usage_when, of streams */
+    int usage_details;        /* enum usage_details, of OpenAI's */
+    bool usage_seconds;       /* of OpenAI's: its clock in the usage, as omlx states it */
+    const char *usage_object; /* of OpenAI's chat: of the usage's own event; NULL: as all have */
+    bool created_per_event;   /* of OpenAI's streams: not that of the request */
+    bool usage_null;          /* of OpenAI's chat: null in all other events … */
+    bool usage_repeats;       /* … and beside the finish once more in its own */
+    bool says_stop;           /* the finish is never "length" */
+    bool timings;             /* its own clock, where its dialect may leave that out */
+    int timings_names;        /* enum timings_names, of OpenAI's */
+    bool timings_in_every;    /* of OpenAI's chat: its pace so far in each piece */
+    int64_t thinking_tokens;  /* of every reply, the first ones */
+    const char *thinking;     /* their member, of OpenAI's chat; NULL: the dialect's */
+
+    const char *completions_object; /* OpenAI's completions: of events; NULL: as documents have */
+    bool completions_new_ids;       /* … a new id in each event */
+    bool completions_one_usage;     /* … none in an event of its own, whatever `usage` says */
+    bool anthropic_output_only;     /* Anthropic's streams never count the prompt */
+    bool anthropic_says_stop;       /* … the end is "end_turn", never "max_tokens" */
+    bool responses_done;            /* OpenAI's responses end with [DONE] */
+    bool responses_heartbeat;       /* … their keep-alive is response.in_progress, again */
 
     int framing;                    /* enum framing_kind, of streams; HTTP/1.0 of all */
+    const char *event_stream;       /* Content-Type of SSE; NULL: the dialect's, with a charset */
     const char *fields;             /* of the head of streams, each with CRLF; NULL: none */
     bool blank_document;            /* a reply that is no stream begins at once with a blank */
     const char *keepalive;          /* a line; NULL: none */

@@ -30,6 +30,7 @@ void replaced_done(struct replaced *r)
 {
     VEC_FREE(&r->names);
     VEC_FREE(&r->skips);
+    VEC_FREE(&r->added);
     arena_free(&r->texts);
 }
 
@@ -91,13 +92,12 @@ static void adapt_length(struct plan *p, struct plan_request *q)
     q->fields = fields;
 }
 
-static void count_model(struct replaced *r, struct slice was)
+static unsigned see_model(struct replaced *r, struct slice was)
 {
     if (r->model == NULL)
         r->model =
             arena_text(&r->texts, (struct slice){was.p, was.n < SHOWN_BYTES ? was.n : SHOWN_BYTES});
-    r->models++;
-    r->other_models += !slice_is(was, r->model);
+    return slice_is(was, r->model) ? PLAN_MODEL : PLAN_MODEL | PLAN_OTHER_MODEL;
 }
 
 int replaced_model(struct replaced *r, struct plan *p, const char *new_model, struct err *e)
@@ -114,10 +114,10 @@ int replaced_model(struct replaced *r, struct plan *p, const char *new_model, st
         if (q->body.n == 0)
             continue;
         if (has_coding(q) || !exchange_model(q->body, new_model, &body, &was)) {
-            r->without_model++;
+            q->changes |= PLAN_WITHOUT_MODEL;
             continue;
         }
-        count_model(r, was);
+        q->changes |= see_model(r, was);
         rc = plan_keep_body(p, (struct slice){(const char *)body.p, body.n}, &q->body, e);
         if (rc == TA_OK)
             plan_hash(q);
@@ -128,58 +128,156 @@ int replaced_model(struct replaced *r, struct plan *p, const char *new_model, st
     return rc;
 }
 
+/* --- counting ----------------------------------------------------------------------------------
+ */
+
+void replaced_add(struct replaced *r, const struct message_field *fields, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < r->added.n && !text_same(slice_of(fields[i].name), r->added.v[k].name))
+            k++;
+        struct replaced_field f = {
+            arena_text(&r->texts, slice_of(fields[i].name)),
+            fields[i].secret ? NULL : arena_text(&r->texts, slice_of(fields[i].value)), 0, 0};
+        if (k == r->added.n)
+            VEC_PUSH(&r->added, f);
+        else if (fields[i].secret)
+            r->added.v[k].value = NULL;
+    }
+}
+
+static bool has_field(const struct plan_request *q, const char *name)
+{
+    for (size_t i = 0; i < q->n_fields; i++) {
+        if (text_same(slice_of(q->fields[i].name), name))
+            return true;
+    }
+    return false;
+}
+
+void replaced_count(struct replaced *r, const struct plan_request *q)
+{
+    for (size_t i = 0; i < PLAN_CHANGES; i++)
+        r->counts[i] += (q->changes >> i & 1) != 0;
+    for (size_t i = 0; i < r->added.n; i++) {
+        struct replaced_field *f = &r->added.v[i];
+        bool in_place = has_field(q, f->name);
+        f->in_place += in_place;
+        f->added += !in_place;
+    }
+}
+
+void replaced_count_plan(struct replaced *r, const struct plan *p)
+{
+    for (size_t i = 0; i < p->requests.n; i++)
+        replaced_count(r, &p->requests.v[i]);
+}
+
+void replaced_count_none(struct replaced *r)
+{
+    memset(r->counts, 0, sizeof r->counts);
+    for (size_t i = 0; i < r->added.n; i++)
+        r->added.v[i].in_place = r->added.v[i].added = 0;
+}
+
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* "(1 request)" */
-static void put_count(struct buf *out, uint64_t n)
+/* Lines on their way out. */
+struct words {
+    const struct replaced *r;
+    const char *authority;
+    bool counted; /* with numbers */
+    struct buf *out;
+};
+
+static uint64_t count_of(const struct replaced *r, enum plan_change what)
 {
-    buf_printf(out, " (%" PRIu64 " request%s)", n, n == 1 ? "" : "s");
+    size_t i = 0;
+    while (what >> i != 1)
+        i++;
+    return r->counts[i];
 }
 
-static void say_replaced(const struct replaced *r, const char *authority, struct buf *out)
+/* "(1 request)", or nothing where none are counted yet; and what comes then. */
+static void put_count(const struct words *w, uint64_t n, const char *then)
 {
-    bool same_host = r->other_hosts == 0 && r->host != NULL && strcmp(r->host, authority) == 0;
-    if (r->hosts > 0 && !same_host) {
-        buf_printf(out, "Host %.200s%s by %s", r->host, r->other_hosts > 0 ? " and others" : "",
-                   authority);
-        put_count(out, r->hosts);
-        buf_puts(out, "\n");
+    if (w->counted)
+        buf_printf(w->out, " (%" PRIu64 " request%s)", n, n == 1 ? "" : "s");
+    buf_puts(w->out, then);
+}
+
+/* What Host becomes: the target's, unless another is asked for. */
+static const char *new_host(const struct words *w)
+{
+    for (size_t i = 0; i < w->r->added.n; i++) {
+        if (text_same(slice_of("Host"), w->r->added.v[i].name))
+            return w->r->added.v[i].value;
     }
-    if (r->models > 0) {
-        buf_printf(out, "model %s%s by %.200s, Content-Length with it", r->model,
-                   r->other_models > 0 ? " and others" : "", r->new_model);
-        put_count(out, r->models);
-        buf_puts(out, "\n");
+    return w->authority;
+}
+
+static void say_replaced(const struct words *w)
+{
+    const struct replaced *r = w->r;
+    bool others = count_of(r, PLAN_OTHER_HOST) > 0;
+    if (count_of(r, PLAN_HOST) > 0 && (others || strcmp(r->host, new_host(w)) != 0)) {
+        buf_printf(w->out, "Host %.200s%s by %.200s", r->host, others ? " and others" : "",
+                   new_host(w));
+        put_count(w, count_of(r, PLAN_HOST), "\n");
+    }
+    if (count_of(r, PLAN_MODEL) > 0) {
+        buf_printf(w->out, "model %s%s by %.200s, Content-Length with it", r->model,
+                   count_of(r, PLAN_OTHER_MODEL) > 0 ? " and others" : "", r->new_model);
+        put_count(w, count_of(r, PLAN_MODEL), "\n");
     }
     const struct {
-        uint64_t n;
+        enum plan_change which;
         const char *what;
-    } others[] = {{r->without_model, "no model, where a body names none or has a coding"},
-                  {r->absolute, "the whole URL, as for a proxy, by its path"},
-                  {r->chunked, "the chunks of a body by one"}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (others[i].n == 0)
+    } others_of[] = {{PLAN_WITHOUT_MODEL, "no model, where a body names none or has a coding"},
+                     {PLAN_ABSOLUTE, "the whole URL, as for a proxy, by its path"},
+                     {PLAN_CHUNKED, "the chunks of a body by one"}};
+    for (size_t i = 0; i < sizeof others_of / sizeof *others_of; i++) {
+        uint64_t n = count_of(r, others_of[i].which);
+        if (n == 0)
             continue;
-        buf_puts(out, others[i].what);
-        put_count(out, others[i].n);
-        buf_puts(out, "\n");
+        buf_puts(w->out, others_of[i].what);
+        put_count(w, n, "\n");
     }
 }
 
-static void say_left_out(const struct replaced *r, struct buf *out)
+/* Without the values: what somebody takes for no credential may be one. */
+static void say_added(const struct words *w)
 {
-    if (r->credentials > 0) {
-        buf_puts(out, "left out: ");
-        for (size_t i = 0; i < r->names.n && i < FRAMES_SHOWN; i++)
-            buf_printf(out, "%s%s", i ? ", " : "", r->names.v[i]);
-        buf_puts(out, r->names.n > FRAMES_SHOWN ? ", …" : "");
-        put_count(out, r->credentials);
-        buf_puts(out, ": no credential is taken from a recording\n");
+    for (size_t i = 0; i < w->r->added.n; i++) {
+        const struct replaced_field *f = &w->r->added.v[i];
+        const char *origin = f->value != NULL ? "the one of --header"
+                                              : "the credential from the environment, blanked in "
+                                                "the trace";
+        if (f->in_place > 0 && !text_same(slice_of("Host"), f->name)) {
+            buf_printf(w->out, "header field %.200s by %s", f->name, origin);
+            put_count(w, f->in_place, "\n");
+        }
+        if (f->added > 0) {
+            buf_printf(w->out, "added: header field %.200s, %s", f->name, origin);
+            put_count(w, f->added, "\n");
+        }
     }
-    if (r->parameters > 0) {
-        buf_puts(out, "left out: credentials in the query");
-        put_count(out, r->parameters);
-        buf_puts(out, "\n");
+}
+
+static void say_left_out(const struct words *w)
+{
+    const struct replaced *r = w->r;
+    if (count_of(r, PLAN_CREDENTIALS) > 0) {
+        buf_puts(w->out, "left out: ");
+        for (size_t i = 0; i < r->names.n && i < FRAMES_SHOWN; i++)
+            buf_printf(w->out, "%s%s", i ? ", " : "", r->names.v[i]);
+        buf_puts(w->out, r->names.n > FRAMES_SHOWN ? ", …" : "");
+        put_count(w, count_of(r, PLAN_CREDENTIALS), ": no credential is taken from a recording\n");
+    }
+    if (count_of(r, PLAN_PARAMETERS) > 0) {
+        buf_puts(w->out, "left out: credentials in the query");
+        put_count(w, count_of(r, PLAN_PARAMETERS), "\n");
     }
 }
 
@@ -211,18 +309,20 @@ static void say_skipped(const struct replaced *r, struct buf *out)
     }
 }
 
-static void say(const struct replaced *r, const char *authority, struct buf *out)
+static void say(const struct words *w)
 {
-    buf_init(out, 1u << 20);
-    say_replaced(r, authority, out);
-    say_left_out(r, out);
-    say_skipped(r, out);
+    buf_init(w->out, 1u << 20);
+    say_replaced(w);
+    say_added(w);
+    say_left_out(w);
+    say_skipped(w->r, w->out);
 }
 
 void replaced_print(const struct replaced *r, const char *authority, FILE *to)
 {
     struct buf text, line;
-    say(r, authority, &text);
+    struct words w = {r, authority, true, &text};
+    say(&w);
     buf_init(&line, 4u << 20);
     const char *p = buf_text(&text);
     for (const char *nl; (nl = strchr(p, '\n')) != NULL; p = nl + 1) {
@@ -234,27 +334,42 @@ void replaced_print(const struct replaced *r, const char *authority, FILE *to)
     buf_done(&text);
 }
 
-void replaced_note(const struct replaced *r, const char *authority, const char *source,
-                   struct buf *json)
+static void put_seeds(const struct plan *p, struct buf *out)
 {
-    struct buf text;
+    if (p->text_is_made)
+        buf_printf(out, "prompts made here, with seed %" PRId64 "\n", p->text_seed);
+    if (p->arrivals_are_made)
+        buf_printf(out, "arrivals made here, with seed %" PRId64 "\n", p->arrivals_seed);
+}
+
+static void write_note(struct slice words, struct slice lines, struct buf *json)
+{
     struct jsonw w;
-    say(r, authority, &text);
-    struct buf words;
-    buf_init(&words, 2u << 20);
-    buf_printf(&words, "replay of %s\n", source);
-    buf_put(&words, text.p, text.n);
     jsonw_init(&w, json, 0);
     jsonw_object(&w, NULL);
     jsonw_text(&w, "kind", "note");
     jsonw_ns(&w, "t_ns", clock_real_ns());
-    jsonw_slice(&w, "text", (struct slice){(const char *)words.p, words.n});
+    jsonw_slice(&w, "text", words);
     jsonw_array(&w, "replaced");
-    const char *p = buf_text(&text);
-    for (const char *nl; (nl = strchr(p, '\n')) != NULL; p = nl + 1)
+    for (const char *nl, *p = lines.p; (nl = strchr(p, '\n')) != NULL; p = nl + 1)
         jsonw_slice(&w, NULL, (struct slice){p, (size_t)(nl - p)});
     jsonw_end(&w);
     jsonw_end(&w);
+}
+
+void replaced_note(const struct replaced *r, const struct plan *p, const char *authority,
+                   const char *source, bool counted, struct buf *json)
+{
+    struct buf text, words;
+    struct words lines = {r, authority, counted, &text};
+    say(&lines);
+    buf_init(&words, 2u << 20);
+    buf_printf(&words, "replay of %s\n", source);
+    put_seeds(p, &words);
+    buf_put(&words, text.p, text.n);
+    if (r->recorded > 0 || text.n > 0 || p->text_is_made || p->arrivals_are_made)
+        write_note((struct slice){(const char *)words.p, words.n},
+                   (struct slice){buf_text(&text), text.n}, json);
     buf_done(&words);
     buf_done(&text);
 }

@@ -1,11 +1,13 @@
-/* What a replay sends otherwise than it was recorded, and what it does not send: for the closing
- * words and for the trace. */
+/* What a replay sends otherwise than it was recorded, what it adds, and what it does not send: for
+ * the closing words and for the trace. The plan says of each request what was changed; here the
+ * requests are counted, those that were really sent. */
 #ifndef REPLAY_REPLACED_H
 #define REPLAY_REPLACED_H
 
 #include <stdint.h>
 #include <stdio.h>
 
+#include "replay/message.h"
 #include "replay/plan.h"
 
 struct replaced_skip {
@@ -13,23 +15,23 @@ struct replaced_skip {
     const char *why; /* static */
 };
 
+/* A field that is added to every request: where the request has it, in its place. */
+struct replaced_field {
+    const char *name, *value; /* value NULL: of a credential */
+    uint64_t in_place, added; /* requests */
+};
+
 /* Zero to begin with. Texts are owned. */
 struct replaced {
     struct arena texts;
-    uint64_t recorded;    /* requests of the recording */
-    const char *host;     /* of the first of them; NULL: none had one */
-    uint64_t hosts;       /* requests with a Host, … */
-    uint64_t other_hosts; /* … that is not that one */
-    const char *model, *new_model;
-    uint64_t models;         /* requests whose model was replaced, … */
-    uint64_t other_models;   /* … that had named another than model */
-    uint64_t without_model;  /* could not be: they name none, or the body has a coding */
-    VEC(const char *) names; /* of fields with credentials that were left out */
-    uint64_t credentials;    /* requests they stood in */
-    uint64_t parameters;     /* requests whose query had a credential, left out likewise */
-    uint64_t absolute;       /* requests to a proxy, with a whole URL: sent with its path */
-    uint64_t chunked;        /* bodies that came in chunks: sent as one */
+    uint64_t recorded;             /* requests of the recording */
+    const char *host;              /* of the first of them; NULL: none had one */
+    const char *model, *new_model; /* the first */
+    VEC(const char *) names;       /* of fields with credentials that were left out */
     VEC(struct replaced_skip) skips;
+
+    VEC(struct replaced_field) added;
+    uint64_t counts[PLAN_CHANGES]; /* requests, a bit of plan_request.changes each */
 };
 
 void replaced_skip(struct replaced *r, uint64_t frame, const char *why);
@@ -42,12 +44,22 @@ void replaced_left_out(struct replaced *r, const char *name);
 int replaced_model(struct replaced *r, struct plan *p, const char *new_model, struct err *e)
     TA_NODISCARD;
 
+/* These are added to every request when it is sent. */
+void replaced_add(struct replaced *r, const struct message_field *fields, size_t n);
+
+/* q was sent; the same of a whole plan, that is yet to be; and none was. */
+void replaced_count(struct replaced *r, const struct plan_request *q);
+void replaced_count_plan(struct replaced *r, const struct plan *p);
+void replaced_count_none(struct replaced *r);
+
 /* A line each, none if nothing was replaced; authority is the target's. Safe for a terminal. */
 void replaced_print(const struct replaced *r, const char *authority, FILE *to);
 
-/* A custom block of kind "note" (traces/FORMAT.md): what is replayed, and the same lines. */
-void replaced_note(const struct replaced *r, const char *authority, const char *source,
-                   struct buf *json);
+/* A custom block of kind "note" (traces/FORMAT.md): what is replayed, the seeds of p, and the same
+ * lines, without their numbers as long as nothing was sent (counted: false). Nothing if there is
+ * nothing to say. */
+void replaced_note(const struct replaced *r, const struct plan *p, const char *authority,
+                   const char *source, bool counted, struct buf *json);
 
 void replaced_done(struct replaced *r);
 

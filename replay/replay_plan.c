@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "replay/interrupt.h"
 #include "replay/operand.h"
 #include "replay/workload.h"
 #include "traces/base/clock.h"
@@ -13,10 +14,47 @@
 
 static const int64_t reach_ns = INT64_C(10) * NS_PER_S;
 
+bool replay_sends(const struct replay *r)
+{
+    return !r->plan_only && r->foreign.export == NULL;
+}
+
+/* What stands against sending anything is told by the trace, if there is to be one. */
+static int face(struct replay *r, int rc, const struct err *e)
+{
+    if (rc != TA_ESYS || r->target.fault == NULL || !replay_sends(r))
+        return rc;
+    r->outcome = r->target.fault;
+    r->obstacle = *e;
+    return TA_OK;
+}
+
 int replay_reach(struct replay *r, struct err *e)
 {
     int64_t timeout_ns = r->timeout_ns < reach_ns ? r->timeout_ns : reach_ns;
-    return r->target.addr_bytes > 0 ? TA_OK : target_reach(&r->target, timeout_ns, e);
+    if (r->target.addr_bytes > 0 || r->outcome != NULL)
+        return TA_OK;
+    interrupt_watch();
+    int rc = target_reach(&r->target, timeout_ns, e);
+    interrupt_unwatch();
+    return rc == TA_OK ? TA_OK : face(r, rc, e);
+}
+
+static int ask_model(struct replay *r, struct err *e)
+{
+    struct target_says says;
+    interrupt_watch();
+    int rc = target_ask(&r->target, reach_ns, &says, e);
+    interrupt_unwatch();
+    if (rc != TA_OK)
+        return rc;
+    r->model = r->asked_model = says.model;
+    r->simulated = says.simulated;
+    if (r->model != NULL)
+        return TA_OK;
+    r->target.fault = "no-model";
+    return err_set(e, TA_ESYS, "GET %s/v1/models names no model; name it with --model",
+                   r->target.url);
 }
 
 static int find_model(struct replay *r, const struct json *spec, struct err *e)
@@ -29,18 +67,12 @@ static int find_model(struct replay *r, const struct json *spec, struct err *e)
         return err_set(e, TA_EUSAGE,
                        "which model? Name it with --model, or give --target to ask the server");
     int rc = replay_reach(r, e);
-    struct target_says says;
-    if (rc == TA_OK)
-        rc = target_ask(&r->target, reach_ns, &says, e);
-    if (rc != TA_OK)
-        return rc;
-    r->model = r->asked_model = says.model;
-    r->simulated = says.simulated;
-    if (r->model == NULL)
-        return err_set(e, TA_ESYS, "GET %s/v1/models names no model; name it with --model",
-                       r->target.url);
-    log_info("model: %s", r->model);
-    return TA_OK;
+    if (rc == TA_OK && r->outcome == NULL && (rc = ask_model(r, e)) != TA_OK)
+        rc = face(r, rc, e);
+    r->model_unknown = r->model == NULL;
+    if (r->model != NULL)
+        log_info("model: %s", r->model);
+    return rc;
 }
 
 static int expand_spec(struct replay *r, struct slice text, struct err *e)
@@ -53,7 +85,7 @@ static int expand_spec(struct replay *r, struct slice text, struct err *e)
     struct workload_options o = {.scale = isnan(r->scale) ? 1 : r->scale,
                                  .max_tokens = r->max_tokens,
                                  .repeats = r->repeat,
-                                 .model = r->model,
+                                 .model = r->model ? r->model : "",
                                  .path = r->path ? r->path : "/v1/chat/completions"};
     if (rc == TA_OK)
         rc = workload_expand(&r->plan, spec, &o, r->input, e);
@@ -72,6 +104,32 @@ static int bodies_are_made(const struct replay *r, struct err *e)
                        "are sent as they are",
                        r->input);
     return TA_OK;
+}
+
+static int check_seed(const struct replay *r, struct err *e)
+{
+    bool poisson = r->arrivals != NULL && strcmp(r->arrivals, "poisson") == 0;
+    if (r->seed < 0 || poisson)
+        return TA_OK;
+    return err_set(
+        e, TA_EUSAGE,
+        "--seed is for --arrivals poisson and for the text made for another tool's file; "
+        "nothing of %s is left to chance by the command line",
+        r->input);
+}
+
+/* Likewise those that say how another tool's file is to be understood; and a seed where nothing is
+ * left to chance. */
+static int nothing_is_made(const struct replay *r, struct err *e)
+{
+    const struct foreign *f = &r->foreign;
+    if (f->time_unit != NULL || f->barrier_ties || f->extra != NULL)
+        return err_set(e, TA_EUSAGE, "--%s is for another tool's file; %s is none",
+                       f->time_unit != NULL ? "time-unit"
+                       : f->barrier_ties    ? "barrier-ties"
+                                            : "extra",
+                       r->input);
+    return check_seed(r, e);
 }
 
 static int read_trace(struct replay *r, struct err *e)
@@ -94,8 +152,15 @@ static int read_foreign(struct replay *r, struct formats *f, struct err *e)
         return err_set(e, TA_EUSAGE, "--scale is for a spec; %s is %s", r->input, formats_name(f));
     if (!made && (r->path != NULL || r->max_tokens >= 0) && !foreign_wants_lengths(&r->foreign))
         return bodies_are_made(r, e);
-    int rc = made && !foreign_wants_lengths(&r->foreign) ? find_model(r, NULL, e) : TA_OK;
-    struct formats_options o = {.seed = r->seed,
+    if (!made && r->foreign.extra != NULL)
+        return err_set(e, TA_EUSAGE,
+                       "--extra is for bodies made here; those of %s are sent as they "
+                       "are",
+                       r->input);
+    int rc = made ? TA_OK : check_seed(r, e);
+    if (rc == TA_OK && made && !foreign_wants_lengths(&r->foreign))
+        rc = find_model(r, NULL, e);
+    struct formats_options o = {.seed = r->seed < 0 ? 0 : r->seed,
                                 .max_tokens = r->max_tokens,
                                 .requests = r->requests > 0 ? (uint64_t)r->requests : 0,
                                 .model = r->model ? r->model : "",
@@ -112,6 +177,8 @@ static int read_made(struct replay *r, struct operand *in, bool trace, struct er
 {
     int rc = bodies_are_made(r, e);
     if (rc == TA_OK)
+        rc = nothing_is_made(r, e);
+    if (rc == TA_OK)
         rc = trace ? read_trace(r, e)
                    : plan_read_file(&r->plan, operand_head(in), in->f, in->name, e);
     if (rc == TA_OK && r->model != NULL)
@@ -127,6 +194,8 @@ static int read_text(struct replay *r, struct formats *f, struct err *e)
     buf_init(&text, LIMIT_SPEC_BYTES);
     int rc = formats_text(f, LIMIT_SPEC_BYTES, &text, e);
     struct slice all = {(const char *)text.p, text.n};
+    if (rc == TA_OK)
+        rc = nothing_is_made(r, e);
     if (rc == TA_OK && plan)
         rc = bodies_are_made(r, e);
     if (rc == TA_OK)
@@ -149,7 +218,7 @@ static int read_operand(struct replay *r, struct operand *in, struct err *e)
     rc = formats_open(&f, in->f, operand_head(in), in->name, format, e);
     /* A damaged trace is still one. */
     if (in->kind == OPERAND_TRACE && format == NULL &&
-        (rc != TA_OK || formats_kind(f) == FORMATS_CAPTURE))
+        (rc != TA_OK ? !formats_is_text(f) : formats_kind(f) == FORMATS_CAPTURE))
         rc = read_made(r, in, true, e);
     else if (rc == TA_OK && formats_kind(f) == FORMATS_CAPTURE)
         rc = err_set(e, TA_EUSAGE, "%s is a capture, not what --format says", r->input);
@@ -164,7 +233,7 @@ static struct modes_options modes_of(const struct replay *r)
     return (struct modes_options){.kind = (enum modes_kind)r->mode,
                                   .rate = r->rate,
                                   .poisson = r->arrivals != NULL && r->arrivals[0] == 'p',
-                                  .seed = r->seed,
+                                  .seed = r->seed < 0 ? 0 : r->seed,
                                   .concurrency = r->concurrency,
                                   .speed = isnan(r->speed) ? 1 : r->speed,
                                   .repeat = r->repeat < 0 ? 1 : r->repeat,

@@ -27,12 +27,21 @@ struct replay {
     struct plan plan;
     struct target target;
     char *asked_model, *simulated;
+
+    /* Why nothing can be sent at all, which is told in the trace; outcome NULL: nothing stands
+     * against it. Bodies that hold the name of a model are not known without it. */
+    const char *outcome;
+    struct err obstacle;
+    bool model_unknown;
 };
+
+/* Is anything to be sent? */
+bool replay_sends(const struct replay *r);
 
 /* Reads the operand, whatever it is, and applies the modes. */
 int replay_plan(struct replay *r, struct err *e) TA_NODISCARD;
 
-/* Finds the target, unless that was done before. */
+/* Finds the target, unless that was done before. What stands against it is the run's obstacle. */
 int replay_reach(struct replay *r, struct err *e) TA_NODISCARD;
 
 #endif

@@ -164,26 +164,11 @@ static struct ledger_entry entry_of(const struct schedule *d, const struct slot 
 {
     const struct plan_request *r = request_of(d, s);
     const struct flight *f = s->flight;
-    struct ledger_entry entry = {.workload = r->workload,
-                                 .name = r->name,
-                                 .repeat = r->repeat,
-                                 .warmup = r->warmup,
-                                 .group = r->group,
-                                 .due_ns = !f->unit->timed ? -1
-                                           : f->sent       ? f->due_real_ns
-                                                           : real_due(f->unit),
-                                 .sent_ns = -1,
-                                 .first_ns = -1,
-                                 .end_ns = clock_real_ns(),
-                                 .body_sha256 = r->body_sha256,
-                                 .conn_planned = r->conn,
-                                 .concurrency =
-                                     f->unit->timed || r->after >= 0 ? 0 : d->plan->concurrency,
-                                 .has_recorded = r->recorded != NULL};
-    if (r->recorded != NULL)
-        entry.recorded = (struct ledger_recorded){
-            r->recorded->conn,   r->recorded->t_ns,          r->recorded->end_ns,
-            r->recorded->status, r->recorded->prompt_tokens, r->recorded->completion_tokens};
+    struct ledger_entry entry = sendlog_entry(r);
+    if (f->unit->timed)
+        entry.due_ns = f->sent ? f->due_real_ns : real_due(f->unit);
+    else if (r->after < 0)
+        entry.concurrency = d->plan->concurrency;
     return entry;
 }
 
@@ -249,6 +234,7 @@ static void member_failed(struct schedule *d, struct slot *s, const char *fault)
     entry.outcome = fault;
     s->flight->unready--;
     s->conn = NULL;
+    lanes_lose(&d->lanes, s, LOSS_NONE);
     member_ended(d, s, &entry);
     check_ready(d, u);
 }
@@ -357,6 +343,8 @@ static void on_done(void *ctx, struct conn *c, const struct conn_reply *r)
     entry.first_ns = r->first_ns;
     entry.end_ns = r->end_ns;
     if (r->sent_ns >= 0) { /* it is to be found on the wire */
+        if (d->o->replaced != NULL)
+            replaced_count(d->o->replaced, request_of(d, s));
         entry.local_port = conn_local_port(c);
         entry.nth = (int64_t)conn_requests(c) - 1;
     }
@@ -367,6 +355,8 @@ static void on_done(void *ctx, struct conn *c, const struct conn_reply *r)
     if (r->sent_ns >= 0 && (f->n_sent++ == 0 || r->sent_ns < f->sent_first))
         f->sent_first = r->sent_ns;
     f->sent_last = later(f->sent_last, r->sent_ns);
+    if (!conn_is_idle(c) && !conn_ended_by_server(c))
+        lanes_lose(&d->lanes, s, LOSS_BY_US);
     struct slot *next = conn_is_idle(c) ? lanes_give_back(&d->lanes, s, c) : NULL;
     if (next != NULL)
         hand_over(d, next, c);
@@ -520,6 +510,7 @@ struct schedule_counts schedule_counts(const struct schedule *d)
                                     .planned = d->lanes.planned,
                                     .moved = d->lanes.moved,
                                     .reopened = d->lanes.reopened,
+                                    .renewed = d->lanes.renewed,
                                     .out_of_time = d->out_of_time};
 }
 

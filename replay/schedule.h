@@ -41,6 +41,7 @@ struct schedule_counts {
     uint64_t planned;  /* that the plan names */
     uint64_t moved;    /* requests sent over another than theirs, which was still busy */
     uint64_t reopened; /* of a planned connection: it was closed between two of its requests */
+    uint64_t renewed;  /* of one that was torn here, with a request that was given up */
     bool out_of_time;  /* the plan's duration ended the run */
 };
 struct schedule_counts schedule_counts(const struct schedule *s);

@@ -37,6 +37,7 @@ static void count(struct sendlog *l, const struct ledger_entry *entry)
     bool answered = strcmp(entry->outcome, "complete") == 0;
     l->requests++;
     l->answered += answered;
+    l->sent += entry->sent_ns >= 0;
     l->good += answered && entry->status >= 200 && entry->status < 300;
     l->redirected += answered && is_redirect(entry->status);
     if (entry->due_ns >= 0 && entry->sent_ns >= 0)
@@ -100,6 +101,41 @@ int sendlog_flush(struct sendlog *l, bool always, struct err *e)
     jsonw_end(&l->json);
     l->batched = 0;
     return writer_custom(l->w, (struct slice){(const char *)l->text.p, l->text.n}, e);
+}
+
+struct ledger_entry sendlog_entry(const struct plan_request *r)
+{
+    struct ledger_entry entry = {.workload = r->workload,
+                                 .name = r->name,
+                                 .repeat = r->repeat,
+                                 .warmup = r->warmup,
+                                 .group = r->group,
+                                 .due_ns = -1,
+                                 .sent_ns = -1,
+                                 .first_ns = -1,
+                                 .end_ns = clock_real_ns(),
+                                 .body_sha256 = r->body_sha256,
+                                 .conn_planned = r->conn,
+                                 .has_recorded = r->recorded != NULL};
+    if (r->recorded != NULL)
+        entry.recorded = (struct ledger_recorded){
+            r->recorded->conn,   r->recorded->t_ns,          r->recorded->end_ns,
+            r->recorded->status, r->recorded->prompt_tokens, r->recorded->completion_tokens};
+    return entry;
+}
+
+int sendlog_add_unbegun(struct sendlog *l, const struct plan *p, const char *outcome,
+                        bool knows_bodies, struct err *e)
+{
+    int rc = TA_OK;
+    for (size_t i = 0; rc == TA_OK && i < p->requests.n; i++) {
+        struct ledger_entry entry = sendlog_entry(&p->requests.v[i]);
+        entry.outcome = outcome;
+        if (!knows_bodies)
+            entry.body_sha256 = NULL;
+        rc = sendlog_add(l, &entry, e);
+    }
+    return rc == TA_OK ? sendlog_flush(l, true, e) : rc;
 }
 
 void sendlog_group(struct sendlog *l, int64_t skew_ns)

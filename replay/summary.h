@@ -11,7 +11,7 @@
 struct summary {
     struct driver_report *report; /* its times get sorted */
     const struct replaced *replaced;
-    size_t planned; /* requests of the plan */
+    const struct plan *plan;
     const struct target *target;
     bool insecure;     /* its certificate was not looked at */
     const char *trace; /* "-": stdout */

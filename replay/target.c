@@ -11,6 +11,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "replay/conn.h"
+#include "replay/interrupt.h"
 #include "traces/base/buf.h"
 #include "traces/base/clock.h"
 #include "traces/base/json.h"
@@ -20,13 +22,20 @@
 #include "traces/limits.h"
 #include "traces/link.h"
 
+enum { STEP_NS = 100 * NS_PER_MS };
+
 /* --- URL -------------------------------------------------------------------------------------- */
 
 static int bad_url(const char *url, struct err *e, const char *what)
 {
-    return err_set(e, TA_EUSAGE,
-                   "--target %.200s: %s; expected http://HOST:PORT or https://HOST:PORT", url,
-                   what);
+    /* A password is not told again. */
+    size_t scheme = strstr(url, "//") != NULL ? (size_t)(strstr(url, "//") - url) + 2 : 0;
+    size_t end = scheme + strcspn(url + scheme, "/?#"), host = scheme;
+    for (size_t i = scheme; i < end; i++)
+        host = url[i] == '@' ? i + 1 : host;
+    return err_set(
+        e, TA_EUSAGE, "--target %.*s%s%.200s: %s; expected http://HOST:PORT or https://HOST:PORT",
+        scheme < 16 ? (int)scheme : 16, url, host > scheme ? "...@" : "", url + host, what);
 }
 
 static int parse_port(const char *text, uint16_t *port)
@@ -74,7 +83,9 @@ int target_parse(struct target *t, const char *url, struct err *e)
     const char *rest = strstr(url, "//") + 2;
     size_t n = strcspn(rest, "/?#");
     if (strcmp(rest + n, "") != 0 && strcmp(rest + n, "/") != 0)
-        return bad_url(url, e, "holds a path, which goes into --path");
+        return bad_url(url, e,
+                       "holds a path, which is of the requests: those of a trace or a plan "
+                       "have their own, for those of a spec give --path");
     if (n >= sizeof text)
         return bad_url(url, e, "the host is longer than 255 bytes");
     memcpy(text, rest, n);
@@ -104,18 +115,20 @@ void target_done(struct target *t)
 
 /* --- a blocking connection -------------------------------------------------------------------- */
 
-/* Waits for events on fd; false at the deadline. */
+/* Waits for events on fd; false at the deadline, or if a signal came. */
 static bool wait_for(int fd, short events, int64_t deadline)
 {
-    for (;;) {
+    while (!interrupt_came()) {
         int64_t left = deadline - clock_mono_ns();
         struct pollfd p = {.fd = fd, .events = events};
-        int n = poll(&p, 1, left > 0 ? (int)(left / NS_PER_MS) + 1 : 0);
+        int64_t step = left < STEP_NS ? left : STEP_NS; /* a signal may come just before poll */
+        int n = poll(&p, 1, step > 0 ? (int)(step / NS_PER_MS) + 1 : 0);
         if (n != 0 && !(n < 0 && errno == EINTR))
             return n > 0;
         if (left <= 0)
             return false;
     }
+    return false;
 }
 
 /* A connected non-blocking socket, or -1 and errno. */
@@ -181,9 +194,11 @@ static int connect_to_any(struct target *t, const struct addrinfo *list, int64_t
         int64_t start = clock_mono_ns();
         fd = dial(a->ai_addr, a->ai_addrlen, start + timeout_ns);
         if (fd < 0) {
+            t->fault = conn_fault(errno);
             add_attempt(&tried, a);
             continue;
         }
+        t->fault = NULL;
         t->connect_ns = clock_mono_ns() - start;
         memcpy(&t->addr, a->ai_addr, a->ai_addrlen);
         t->addr_bytes = a->ai_addrlen;
@@ -201,10 +216,18 @@ static int reach_tls(struct target *t, int fd, int64_t timeout_ns, struct err *e
     struct tls *tls = secure(t, fd, start + timeout_ns, e);
     t->connect_ns += clock_mono_ns() - start;
     tls_free(tls);
+    if (tls == NULL)
+        t->fault = "tls-failed";
     return tls != NULL ? TA_OK : TA_ESYS;
 }
 
-int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
+static int interrupted(struct target *t, struct err *e)
+{
+    t->fault = "interrupted";
+    return err_set(e, TA_ESYS, "interrupted while %s was waited for", t->url);
+}
+
+static int reach(struct target *t, int64_t timeout_ns, struct err *e)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *list = NULL;
     char port[8];
@@ -213,8 +236,10 @@ int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
     if (rc != 0 &&
         text_same(slice_of(t->host), "localhost"))          /* bare containers have no hosts file */
         rc = getaddrinfo("127.0.0.1", port, &hints, &list); /* RFC 6761, 6.3 */
-    if (rc != 0)
+    if (rc != 0) {
+        t->fault = "unresolved";
         return err_set(e, TA_ESYS, "looking up %s: %s", t->host, gai_strerror(rc));
+    }
     int fd = connect_to_any(t, list, timeout_ns, e);
     freeaddrinfo(list);
     if (fd < 0)
@@ -222,6 +247,12 @@ int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
     int r = t->tls != NULL ? reach_tls(t, fd, timeout_ns, e) : TA_OK;
     close(fd);
     return r;
+}
+
+int target_reach(struct target *t, int64_t timeout_ns, struct err *e)
+{
+    int rc = reach(t, timeout_ns, e);
+    return interrupt_came() ? interrupted(t, e) : rc;
 }
 
 /* --- GET /v1/models --------------------------------------------------------------------------- */
@@ -369,13 +400,17 @@ static int ask(const struct target *t, int fd, struct answer *a, int64_t deadlin
                                  t->url);
 }
 
-int target_ask(const struct target *t, int64_t timeout_ns, struct target_says *out, struct err *e)
+int target_ask(struct target *t, int64_t timeout_ns, struct target_says *out, struct err *e)
 {
     *out = (struct target_says){0};
     int64_t deadline = clock_mono_ns() + timeout_ns;
     int fd = dial((const struct sockaddr *)&t->addr, t->addr_bytes, deadline);
-    if (fd < 0)
+    if (fd < 0 && interrupt_came())
+        return interrupted(t, e);
+    if (fd < 0) {
+        t->fault = conn_fault(errno);
         return err_sys(e, TA_ESYS, "connecting to %s", t->url);
+    }
     struct answer a = {0};
     buf_init(&a.body, LIMIT_SPEC_BYTES);
     int r = ask(t, fd, &a, deadline, e);
@@ -385,6 +420,10 @@ int target_ask(const struct target *t, int64_t timeout_ns, struct target_says *o
         out->simulated = a.simulated;
     } else {
         free(a.simulated);
+        if (interrupt_came())
+            r = interrupted(t, e);
+        else
+            t->fault = "no-model";
     }
     buf_done(&a.body);
     return r;

@@ -18,6 +18,8 @@ struct target {
     struct tls_context *tls;      /* of target_secure; NULL: plain HTTP */
     struct sockaddr_storage addr; /* of target_reach: the first address that answered */
     socklen_t addr_bytes;
+    const char *fault;  /* static: the outcome of what could not be sent to it, after target_reach
+                           or target_ask failed; NULL: they did not */
     int64_t connect_ns; /* how long it took to connect, TLS included */
 };
 
@@ -31,7 +33,7 @@ int target_secure(struct target *t, const struct tls_options *o, struct err *e) 
 void target_done(struct target *t);
 
 /* Resolves and connects once, within timeout_ns an address. TA_ESYS with every address tried, or
- * why TLS to one of them failed. */
+ * why TLS to one of them failed; also when a signal came (interrupt.h). */
 int target_reach(struct target *t, int64_t timeout_ns, struct err *e) TA_NODISCARD;
 
 /* What GET /v1/models answered: the first id, and the simulated profile if the server says it is
@@ -39,7 +41,7 @@ int target_reach(struct target *t, int64_t timeout_ns, struct err *e) TA_NODISCA
 struct target_says {
     char *model, *simulated;
 };
-int target_ask(const struct target *t, int64_t timeout_ns, struct target_says *out, struct err *e)
+int target_ask(struct target *t, int64_t timeout_ns, struct target_says *out, struct err *e)
     TA_NODISCARD;
 
 #endif

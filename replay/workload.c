@@ -276,6 +276,10 @@ static void compose_text(struct expansion *x, const struct item *item)
 {
     const struct spec *s = x->spec;
     const char *salt = s->salt ? buf_text(&x->id) : NULL;
+    if (salt != NULL || item->prompt->text == NULL) {
+        x->plan->text_is_made = true;
+        x->plan->text_seed = s->seed;
+    }
     if (item->prompt->text != NULL) {
         if (salt != NULL)
             filler_add_salt(&x->text, salt, s->seed);
@@ -430,6 +434,8 @@ static int expand(struct expansion *x, struct err *e)
     buf_init(&x->text, LIMIT_REQUEST_BODY_BYTES * 2);
     buf_init(&x->body, (size_t)LIMIT_REQUEST_BODY_BYTES * 8);
     x->arrivals = arrivals_begin(x->spec->rate, x->spec->poisson, x->spec->seed);
+    x->plan->arrivals_are_made = x->spec->poisson;
+    x->plan->arrivals_seed = x->spec->seed;
     list_items(x, 1, x->spec->warmup);
     list_items(x, 0, x->spec->repeats);
     for (size_t i = 0; r == TA_OK && i < x->items.n; i++)

@@ -9,30 +9,34 @@
 #include "traces/base/span.h"
 #include "traces/base/vec.h"
 
-struct early_span {
+struct early_piece {
+    uint64_t n;
     struct mark at;
-    size_t n;
+    bool unseen; /* a gap */
 };
 
 /* All zero: nothing. */
 struct early {
     struct buf bytes;
-    VEC(struct early_span) spans;
-    size_t first, used; /* of spans, of bytes */
+    VEC(struct early_piece) pieces;
+    size_t first, used; /* of pieces, of bytes */
     bool ended;         /* and then the server ended: */
     enum end_kind why;
     struct mark end;
 };
 
-bool early_has(const struct early *e);          /* bytes */
-size_t early_bytes(const struct early *e);      /* so many */
-struct mark early_first(const struct early *e); /* of the first of them */
+bool early_has(const struct early *e);
+size_t early_size(const struct early *e); /* in memory: the bytes, and what is kept of each piece */
 
-/* False if they are too many, or the first of them has waited too long: LIMIT_EARLY_…. */
+/* Behind what is there. False if it is too much, or the first of it has waited too long:
+ * LIMIT_EARLY_…. */
 bool early_add(struct early *e, struct span in);
+bool early_add_gap(struct early *e, uint64_t n, struct mark at);
 
-/* The next of them, as it came; borrowed until the next early_add or early_clear. */
-struct span early_take(struct early *e);
+/* The first piece, and its bytes (NULL: unseen): borrowed until the next early_add or
+ * early_clear. */
+struct early_piece early_first(const struct early *e, const uint8_t **p);
+void early_drop(struct early *e, uint64_t n); /* so much of it has been read */
 
 void early_clear(struct early *e); /* and frees */
 

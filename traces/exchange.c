@@ -119,8 +119,33 @@ static int end_responses(struct exchange_conn *c, enum end_kind why, struct mark
 /* Would a response that begins now answer nobody, as far as the requests have come? */
 static bool must_wait(const struct exchange_conn *c)
 {
-    return c->answering == NULL && !c->not_waiting && !c->client_over && !c->tunnel &&
-           !c->given_up && exchange_unanswered(c) == NULL && http_idle(c->responses);
+    return c->answering == NULL && !c->client_over && !c->tunnel && !c->given_up &&
+           exchange_unanswered(c) == NULL && http_idle(c->responses);
+}
+
+/* Bytes of the server were not seen. */
+static int miss(struct exchange_conn *c, uint64_t n, struct mark at)
+{
+    struct open *o = c->answering != NULL ? c->answering : exchange_unanswered(c);
+    if (o != NULL)
+        o->x.damaged = true;
+    int rc = c->to_responses.gap(c->to_responses.ctx, n, at);
+    if (c->answering == NULL && !http_idle(c->responses))
+        c->unsure = true;
+    return rc;
+}
+
+/* Reads in the first piece of what waits, at most to the end of a message. */
+static int read_early(struct exchange_conn *c)
+{
+    const uint8_t *p;
+    struct early_piece first = early_first(&c->early, &p);
+    struct span in = {p, (size_t)first.n, first.at};
+    c->shared->early -= early_size(&c->early);
+    int rc = first.unseen ? miss(c, first.n, first.at) : http_take(c->responses, &in);
+    early_drop(&c->early, first.unseen ? first.n : first.n - in.n);
+    c->shared->early += early_size(&c->early);
+    return rc;
 }
 
 /* Reads on in what waits, while somebody is to be answered, or it came before that packet: what was
@@ -130,12 +155,10 @@ static int release(struct exchange_conn *c, uint64_t before_pkt)
     int rc = TA_OK;
     if (!early_has(&c->early))
         return TA_OK;
+    const uint8_t *p;
     while (rc == TA_OK && early_has(&c->early) &&
-           (early_first(&c->early).pkt < before_pkt || !must_wait(c))) {
-        struct span in = early_take(&c->early);
-        c->shared->early -= in.n;
-        rc = c->to_responses.data(c->to_responses.ctx, in);
-    }
+           (early_first(&c->early, &p).at.pkt < before_pkt || !must_wait(c)))
+        rc = read_early(c);
     if (rc != TA_OK || early_has(&c->early))
         return rc;
     struct early over = c->early;
@@ -276,7 +299,6 @@ static int request_head(void *ctx, const struct http_head *h, struct byte_sink *
         left = release(c, h->first.pkt);
     if (left != TA_OK)
         return left;
-    c->not_waiting = false;
     if (c->n_open >= LIMIT_HTTP_PENDING) {
         c->given_up = true;
         exchange_note(c, NULL, "http.too-many-pending", h->first);
@@ -344,16 +366,16 @@ static int client_end(void *ctx, enum end_kind why, struct mark at)
     return rc == TA_OK ? leave_half(c) : rc;
 }
 
-/* Keeps what the server says for the request that it answers. */
-static bool wait_for_request(struct exchange_conn *c, struct span in)
+/* Keeps what the server says for the request that it answers; p NULL: n unseen bytes. */
+static bool wait_for_request(struct exchange_conn *c, const uint8_t *p, uint64_t n, struct mark at)
 {
-    if (!must_wait(c) || c->shared->early + in.n > LIMIT_EARLY_ALL_BYTES ||
-        !early_add(&c->early, in)) {
-        c->not_waiting = must_wait(c);
+    size_t had = early_size(&c->early);
+    if (!must_wait(c) || c->shared->early + (p != NULL ? n : 0) > LIMIT_EARLY_ALL_BYTES)
         return false;
-    }
-    c->shared->early += in.n;
-    return true;
+    bool waits = p != NULL ? early_add(&c->early, (struct span){p, (size_t)n, at})
+                           : early_add_gap(&c->early, n, at);
+    c->shared->early += early_size(&c->early) - had;
+    return waits;
 }
 
 static bool starts_event(const uint8_t *p, size_t n)
@@ -391,26 +413,25 @@ static int server_data(void *ctx, struct span in)
     if (!c->asked && c->conn != NULL && c->conn->midstream)
         watch_before(c, &in);
     c->server_spoke = true;
-    if (c->answering == NULL && wait_for_request(c, in))
-        return TA_OK;
-    int rc = early_has(&c->early) ? release(c, UINT64_MAX) : TA_OK;
-    return rc == TA_OK ? c->to_responses.data(c->to_responses.ctx, in) : rc;
+    int rc = release(c, 0);
+    while (rc == TA_OK && in.n > 0 && !wait_for_request(c, in.p, in.n, in.at)) {
+        rc = release(c, UINT64_MAX);
+        if (rc == TA_OK)
+            rc = http_take(c->responses, &in);
+    }
+    return rc;
 }
 
 static int server_gap(void *ctx, uint64_t n, struct mark at)
 {
     struct exchange_conn *c = ctx;
-    struct open *o = c->answering != NULL ? c->answering : exchange_unanswered(c);
     c->server_spoke = true;
-    if (o != NULL)
-        o->x.damaged = true;
-    int rc = release(c, UINT64_MAX);
-    if (rc != TA_OK)
-        return rc;
-    rc = c->to_responses.gap(c->to_responses.ctx, n, at);
-    if (c->answering == NULL)
-        c->unsure = true;
-    return rc;
+    int rc = release(c, 0);
+    if (rc == TA_OK && early_has(&c->early) && wait_for_request(c, NULL, n, at))
+        return TA_OK;
+    if (rc == TA_OK)
+        rc = release(c, UINT64_MAX);
+    return rc == TA_OK ? miss(c, n, at) : rc;
 }
 
 static int server_end(void *ctx, enum end_kind why, struct mark at)
@@ -481,7 +502,7 @@ void exchange_conn_free(struct exchange_conn *c)
         finish(c, o);
     }
     exchange_drop_body(c);
-    c->shared->early -= early_bytes(&c->early);
+    c->shared->early -= early_size(&c->early);
     early_clear(&c->early);
     http_free(c->requests);
     http_free(c->responses);

@@ -90,13 +90,22 @@ static void open_body(struct exchange_conn *c, const struct http_head *h)
     know_body(c);
 }
 
+/* Are requests missing that the server has read? Those behind a hole may still come. */
+static bool may_lack_requests(const struct exchange_conn *c)
+{
+    return c->hidden || http_losses(c->requests) != c->losses_of_requests ||
+           (c->conn != NULL && c->conn->behind);
+}
+
 /* Responses were missed: this one answers the latest request before it, and the earlier requests
- * have no answer here. */
+ * have no answer here. If requests are missing, too, it may answer one of those. */
 static int realign(struct exchange_conn *c, struct mark first)
 {
     int rc = TA_OK;
     struct open *o = exchange_unanswered(c);
-    c->unsure = false;
+    c->unsure = may_lack_requests(c);
+    if (o != NULL && c->unsure)
+        o->x.damaged = true;
     while (rc == TA_OK && o != NULL && o->next != NULL &&
            o->next->x.request_first.pkt < first.pkt) {
         struct open *next = o->next;
@@ -183,7 +192,7 @@ int exchange_response_done(void *ctx, enum end_kind why, bool complete, struct m
     struct exchange_conn *c = ctx;
     struct open *o = c->answering;
     c->answering = NULL;
-    if (why == END_GAP)
+    if (why == END_GAP && !http_idle(c->responses)) /* else the next one is where it should be */
         c->unsure = true;
     if (o == NULL)
         return TA_OK;

@@ -28,7 +28,6 @@ struct exchange_conn {
     size_t n_open;
     struct open *half;  /* answered before its head was whole */
     struct early early; /* of the server: whom it answers is not known */
-    bool not_waiting;   /* it was in vain: until the next request */
     bool client_over;
     struct open *asking;    /* its request is being read */
     struct open *answering; /* its final response is being read */

@@ -64,10 +64,15 @@ static void done(struct http *h, enum http_state next, enum end_kind why, bool c
         h->rc = h->out.done(h->out.ctx, why, complete, last);
 }
 
-void http_complete(struct http *h, struct mark last)
+static enum http_state after_message(struct http *h)
 {
     h->over = !h->keep_alive;
-    done(h, h->close_said ? CLOSED : START, END_FIN, true, last);
+    return h->close_said ? CLOSED : START;
+}
+
+void http_complete(struct http *h, struct mark last)
+{
+    done(h, after_message(h), END_FIN, true, last);
 }
 
 /* A fault in a message's framing: the rest of it cannot be read. */
@@ -170,15 +175,25 @@ static size_t (*const takers[N_STATES])(struct http *h, struct span in) = {
     [SYNC] = http_take_noise,          [CLOSED] = take_cruft,
 };
 
+int http_take(struct http *h, struct span *in)
+{
+    while (in->n > 0 && h->rc == TA_OK) {
+        size_t n = takers[h->state](h, *in);
+        if (n == 0)
+            continue;
+        h->last = span_mark(*in, n - 1);
+        *in = (struct span){in->p + n, in->n - n, span_mark(*in, n)};
+        if (h->state == START)
+            break;
+    }
+    return h->rc;
+}
+
 static int on_data(void *ctx, struct span in)
 {
     struct http *h = ctx;
-    size_t i = 0;
-    while (i < in.n && h->rc == TA_OK) {
-        i += takers[h->state](h, (struct span){in.p + i, in.n - i, span_mark(in, i)});
-        if (i > 0)
-            h->last = span_mark(in, i - 1);
-    }
+    while (in.n > 0 && http_take(h, &in) == TA_OK)
+        ;
     return h->rc;
 }
 
@@ -186,6 +201,25 @@ void http_settle_first(struct http *h)
 {
     h->expect = HTTP_EXPECT_BODY;
     sniff_release(&h->sniff, (struct byte_sink){h, on_data, NULL, NULL}); /* h->rc tells */
+}
+
+/* Unseen bytes in a body of known length. If they are all that was left of it, the next message
+ * begins behind them; if more, they may hide some. */
+static void counted_gap(struct http *h, uint64_t n, struct mark at)
+{
+    uint64_t left = h->left;
+    body_gap(h, n < left ? n : left, at);
+    if (h->rc != TA_OK)
+        return;
+    if (n > left) {
+        http_lose(h, "http.gap", at);
+        return;
+    }
+    h->left -= n;
+    if (h->left == 0 && h->state == CHUNK_DATA)
+        h->state = CHUNK_END;
+    else if (h->left == 0)
+        done(h, after_message(h), END_GAP, false, at);
 }
 
 /* Unseen bytes: framing survives them where the length of what they are in is known. */
@@ -202,13 +236,7 @@ static int on_gap(void *ctx, uint64_t n, struct mark at)
         break;
     case LENGTH:
     case CHUNK_DATA:
-        body_gap(h, n < h->left ? n : h->left, at);
-        if (n < h->left)
-            h->left -= n;
-        else if (n == h->left && h->state == CHUNK_DATA)
-            h->state = CHUNK_END;
-        else if (h->rc == TA_OK)
-            http_lose(h, "http.gap", at);
+        counted_gap(h, n, at);
         break;
     case CLOSED:
         break;

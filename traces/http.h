@@ -53,6 +53,9 @@ struct http;
 struct http *http_new(enum http_side side, struct http_sink out, struct anomaly_sink bad);
 struct byte_sink http_input(struct http *h);
 
+/* Takes data as http_input does, but none beyond the end of a message: *in is what is left. */
+int http_take(struct http *h, struct span *in);
+
 /* Responses only, before their head: the next final response answers HEAD (no body) or CONNECT
  * (tunnel), or it is the connection's first: then what does not begin with HTTP/ is HTTP/0.9
  * (H16). */

@@ -17,7 +17,10 @@ static void limit_to(struct ip_bytes *c, size_t wire_n)
         c->n = wire_n;
 }
 
-static int8_t window_scale(const uint8_t *p, size_t n)
+enum { TCP_WINDOW_SCALE = 3, TCP_SACK = 5 };
+
+/* The option of that kind, whose second byte is its length; NULL: none. */
+static const uint8_t *find_option(const uint8_t *p, size_t n, uint8_t kind)
 {
     size_t i = 0;
     while (i < n && p[i] != 0) {
@@ -26,12 +29,38 @@ static int8_t window_scale(const uint8_t *p, size_t n)
             continue;
         }
         if (i + 1 >= n || p[i + 1] < 2 || p[i + 1] > n - i)
-            return -1;
-        if (p[i] == 3 && p[i + 1] == 3)
-            return (int8_t)(p[i + 2] > 14 ? 14 : p[i + 2]); /* RFC 7323, 2.3 */
+            return NULL;
+        if (p[i] == kind)
+            return p + i;
         i += p[i + 1];
     }
-    return -1;
+    return NULL;
+}
+
+static int8_t window_scale(const uint8_t *p, size_t n)
+{
+    const uint8_t *o = find_option(p, n, TCP_WINDOW_SCALE);
+    if (o == NULL || o[1] != 3)
+        return -1;
+    return (int8_t)(o[2] > 14 ? 14 : o[2]); /* RFC 7323, 2.3 */
+}
+
+static bool not_behind(uint32_t seq, uint32_t than)
+{
+    return (int32_t)(seq - than) <= 0;
+}
+
+/* The first block is of what came again where it lies before what is acknowledged, or inside the
+ * second (RFC 2883, 4). */
+static bool says_again(const uint8_t *p, size_t n, uint32_t ack)
+{
+    const uint8_t *o = find_option(p, n, TCP_SACK);
+    if (o == NULL || o[1] < 10)
+        return false;
+    uint32_t left = be32(o + 2), right = be32(o + 6);
+    if (not_behind(right, ack))
+        return true;
+    return o[1] >= 18 && not_behind(be32(o + 10), left) && not_behind(right, be32(o + 14));
 }
 
 static enum link_verdict decode_tcp(struct ip_bytes c, struct segment *out)
@@ -50,6 +79,7 @@ static enum link_verdict decode_tcp(struct ip_bytes c, struct segment *out)
     out->window = be16(p + 14);
     size_t seen = header < c.n ? header : c.n;
     out->window_scale = out->flags & TCP_SYN ? window_scale(p + 20, seen - 20) : -1;
+    out->dsack = out->flags & TCP_ACK && says_again(p + 20, seen - 20, out->ack);
     out->data = p + seen;
     out->n = c.n - seen;
     out->wire_n = c.wire_n - header;

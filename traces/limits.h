@@ -32,7 +32,7 @@
 #define LIMIT_HTTP_FIELDS 256u
 #define LIMIT_HTTP_PENDING 1024u /* requests of a connection that wait for their response */
 #define LIMIT_EARLY_BYTES                                                                          \
-    (1u << 20) /* of a server, before the request is known that they answer … */
+    (16u << 20) /* of a server, before the request is known that they answer … */
 #define LIMIT_EARLY_ALL_BYTES (64u << 20) /* … of all connections … */
 #define LIMIT_EARLY_NS 4000000000         /* … and so long, in capture time */
 #define LIMIT_HTTP_CODINGS 4u             /* gzip of gzip of … */

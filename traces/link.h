@@ -37,6 +37,7 @@ struct segment {
     const uint8_t *data; /* into the packet */
     size_t n;            /* captured payload bytes */
     size_t wire_n;       /* payload bytes on the wire; > n if the packet was snapped */
+    bool dsack;          /* it says that bytes came which were there already (RFC 2883) */
 };
 
 enum link_verdict {

@@ -35,6 +35,7 @@ struct connection {
     bool zero_window[2];          /* what it last said of its own window */
     struct tcp_receiver receiver; /* the client */
     bool left;                    /* a side has ended */
+    bool answered;                /* the server has spoken since the client did */
     bool closed; /* both directions have ended: kept for a while, to know stragglers by */
     void *user;
 };
@@ -174,6 +175,8 @@ static struct connection *open_connection(struct tcp *t, const struct segment *s
     c->counts = (struct tcp_counts){&c->conn, &t->totals, t->bad};
     for (int i = CLIENT; i <= SERVER; i++)
         tcp_stream_init(&c->side[i], &c->counts);
+    c->side[SERVER].of_server = true;
+    c->side[CLIENT].behind = &c->conn.behind;
     HASH_ADD(hh, t->table, key, sizeof c->key, c);
     DL_APPEND(t->open, c);
     t->n_open++;
@@ -243,11 +246,28 @@ static void handshake(struct connection *c, const struct segment *s, int from, i
 }
 
 /* Which side ended first? Of a reset only if it is the connection's. */
-static void watch_end(struct connection *c, int from, int64_t t_ns)
+static void watch_end(struct connection *c, int from, struct tcp_now now)
 {
-    if (!c->left && from == CLIENT)
-        c->conn.t_left = t_ns;
+    if (!c->left && from == CLIENT) {
+        c->conn.t_left = now.t_ns;
+        c->conn.left_pkt = now.pkt;
+    }
     c->left = true;
+}
+
+/* What the client says behind an answer begins its next request. */
+static void watch_turn(struct connection *c, const struct segment *s, int from)
+{
+    const struct tcp_stream *own = &c->side[CLIENT];
+    if (s->wire_n == 0)
+        return;
+    if (from == SERVER) {
+        c->answered = true;
+    } else if (c->answered &&
+               tcp_stream_offset(own, s->seq) + (int64_t)s->wire_n > (int64_t)own->next) {
+        c->answered = false;
+        c->conn.closed = c->conn.resent = (struct tcp_place){0};
+    }
 }
 
 static void watch_window(struct tcp *t, struct connection *c, const struct segment *s, int from)
@@ -257,6 +277,8 @@ static void watch_window(struct tcp *t, struct connection *c, const struct segme
     if (s->window == 0 && !c->zero_window[from]) {
         c->conn.zero_windows[from]++;
         t->totals.zero_windows++;
+        if (from == CLIENT && c->conn.closed.pkt == 0)
+            c->conn.closed = (struct tcp_place){t->now.pkt, t->now.t_ns};
     }
     c->zero_window[from] = s->window == 0;
 }
@@ -292,7 +314,7 @@ static int take_data(struct connection *c, const struct segment *s, int from, st
     struct slice data = {(const char *)s->data, s->n};
     int rc = tcp_stream_data(stream, off, data, s->wire_n, now);
     if (s->flags & TCP_FIN)
-        watch_end(c, from, now.t_ns);
+        watch_end(c, from, now);
     if (rc == TA_OK && s->flags & TCP_FIN)
         rc = tcp_stream_fin(stream, off + (int64_t)s->wire_n, now);
     return rc;
@@ -309,7 +331,8 @@ static void take_reset(struct tcp *t, struct connection *c, const struct segment
         anomaly_note(t->bad, "tcp.stray-reset", mark_now(t), 0);
         return;
     }
-    watch_end(c, from, t->now.t_ns);
+    watch_end(c, from, t->now);
+    c->conn.reset = (struct tcp_place){t->now.pkt, t->now.t_ns};
     finish(t, c, END_RST);
 }
 
@@ -330,15 +353,21 @@ int tcp_segment(struct tcp *t, const struct segment *s, int64_t t_ns, uint64_t p
     }
     int from = side_of(c, s);
     handshake(c, s, from, t_ns);
+    watch_turn(c, s, from);
     watch_window(t, c, s, from);
     watch_receiver(c, s, from, t->now);
     if (s->flags & TCP_ACK)
         tcp_stream_ack(&c->side[!from], s->ack, t->now);
+    if (s->dsack)
+        tcp_stream_came_again(&c->side[!from]);
     if (s->flags & TCP_RST) {
         take_reset(t, c, s, from);
         return t->rc;
     }
-    t->rc = take_data(c, s, from, t->now);
+    if (from == SERVER) /* its answer may be to a request behind a hole that is a loss by now */
+        t->rc = tcp_stream_patience(&c->side[CLIENT], t->now);
+    if (t->rc == TA_OK)
+        t->rc = take_data(c, s, from, t->now);
     for (int i = CLIENT; i <= SERVER && t->rc == TA_OK; i++)
         t->rc = tcp_stream_patience(&c->side[i], t->now);
     if (t->rc == TA_OK && c->side[CLIENT].ended && c->side[SERVER].ended)

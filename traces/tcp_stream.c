@@ -72,6 +72,13 @@ static size_t find(const struct tcp_stream *s, uint64_t x, bool by_end)
     return lo;
 }
 
+/* The number behind the last byte may be a FIN's. */
+static void note_behind(const struct tcp_stream *s)
+{
+    if (s->behind != NULL)
+        *s->behind = s->acked > s->next + 1;
+}
+
 void tcp_stream_ack(struct tcp_stream *s, uint32_t ack, struct tcp_now now)
 {
     s->peer_seen = true;
@@ -86,6 +93,7 @@ void tcp_stream_ack(struct tcp_stream *s, uint32_t ack, struct tcp_now now)
         if (now.t_ns > s->held[i]->t_acked)
             s->held[i]->t_acked = now.t_ns;
     s->acked = (uint64_t)off;
+    note_behind(s);
 }
 
 /* Moves next over n bytes of a packet. */
@@ -97,6 +105,7 @@ static struct mark advance(struct tcp_stream *s, uint64_t n, struct tcp_now seen
         s->rel = seen.pkt;
     struct mark at = {s->next, seen.t_ns, s->t_ready, seen.pkt, s->rel};
     s->next += n;
+    note_behind(s);
     return at;
 }
 
@@ -106,12 +115,18 @@ static int deliver(struct tcp_stream *s, const uint8_t *p, size_t n, struct tcp_
     return n > 0 && s->sink.data != NULL ? s->sink.data(s->sink.ctx, span) : TA_OK;
 }
 
-static int report_gap(struct tcp_stream *s, const char *id, uint64_t n, struct mark at)
+static int report_gap(struct tcp_stream *s, const char *id, uint64_t n, struct mark at,
+                      struct tcp_now behind)
 {
+    struct tcp_gap *first = &s->counts->totals->first_gap;
+    if (first->pkt == 0)
+        *first = (struct tcp_gap){s->counts->conn->id, behind.pkt, at.off + n, behind.t_ns,
+                                  s->of_server};
     s->counts->conn->gaps++;
     s->counts->conn->gap_bytes += n;
     s->counts->totals->gaps++;
     s->counts->totals->gap_bytes += n;
+    s->counts->totals->client_gap_bytes += s->of_server ? 0 : n;
     anomaly_note(s->counts->bad, id, at, n);
     return s->sink.gap != NULL ? s->sink.gap(s->sink.ctx, n, at) : TA_OK;
 }
@@ -121,9 +136,10 @@ static int report_gap(struct tcp_stream *s, const char *id, uint64_t n, struct m
 static int give_up(struct tcp_stream *s, uint64_t n, struct tcp_now now)
 {
     struct tcp_now near = {s->t_ready, s->rel};
+    struct tcp_now behind = s->first < s->n ? s->held[s->first]->seen : now;
     if (s->t_ready == INT64_MIN)
-        near = s->first < s->n ? s->held[s->first]->seen : now;
-    return report_gap(s, "tcp.gap", n, advance(s, n, near));
+        near = behind;
+    return report_gap(s, "tcp.gap", n, advance(s, n, near), behind);
 }
 
 static int end(struct tcp_stream *s, enum end_kind why, struct tcp_now now)
@@ -144,7 +160,7 @@ static int drain(struct tcp_stream *s)
         struct tcp_piece *piece = s->held[s->first];
         uint64_t n = piece->end - piece->off;
         if (piece->snapped)
-            rc = report_gap(s, "tcp.snapped", n, advance(s, n, piece->seen));
+            rc = report_gap(s, "tcp.snapped", n, advance(s, n, piece->seen), piece->seen);
         else
             rc = deliver(s, piece->bytes, (size_t)n, piece->seen);
         drop_first(s);
@@ -250,15 +266,36 @@ static int relieve(struct tcp_stream *s, struct tcp_now now)
     return rc;
 }
 
+static void count_needless(struct tcp_stream *s)
+{
+    s->counts->conn->needless++;
+    s->counts->totals->needless++;
+}
+
 /* A segment before next, or over bytes that are held. A keep-alive probe repeats the last byte, or
  * makes one up (RFC 9293, 3.8.4): no retransmission. */
-static void count_again(struct tcp_stream *s, uint64_t end_off, size_t wire_n)
+static void count_again(struct tcp_stream *s, uint64_t end_off, size_t wire_n, struct tcp_now now)
 {
     uint64_t highest = s->first < s->n ? s->held[s->n - 1]->end : s->next;
     if (wire_n == 1 && end_off == highest)
         return;
-    s->counts->conn->retransmissions++;
+    struct tcp_conn *conn = s->counts->conn;
+    conn->retransmissions++;
     s->counts->totals->retransmissions++;
+    if (conn->resent.pkt == 0)
+        conn->resent = (struct tcp_place){now.pkt, now.t_ns};
+    if (end_off <= s->acked) {
+        s->known_needless++;
+        count_needless(s);
+    }
+}
+
+void tcp_stream_came_again(struct tcp_stream *s)
+{
+    if (s->known_needless > 0)
+        s->known_needless--;
+    else if (s->counts->conn->needless < s->counts->conn->retransmissions)
+        count_needless(s);
 }
 
 int tcp_stream_data(struct tcp_stream *s, int64_t off, struct slice data, size_t wire_n,
@@ -268,7 +305,7 @@ int tcp_stream_data(struct tcp_stream *s, int64_t off, struct slice data, size_t
     if (wire_n == 0)
         return TA_OK;
     if (stop <= (int64_t)s->next) { /* also behind FIN: its ACK was lost */
-        count_again(s, stop < 0 ? 0 : (uint64_t)stop, wire_n);
+        count_again(s, stop < 0 ? 0 : (uint64_t)stop, wire_n, now);
         return TA_OK;
     }
     if (s->ended)
@@ -291,7 +328,7 @@ int tcp_stream_data(struct tcp_stream *s, int64_t off, struct slice data, size_t
     if (captured < to)
         again |= hold(s, (struct arrival){captured, to, NULL, now});
     if (again)
-        count_again(s, (uint64_t)stop, wire_n);
+        count_again(s, (uint64_t)stop, wire_n, now);
     if (rc == TA_OK)
         rc = drain(s);
     return rc == TA_OK ? relieve(s, now) : rc;

@@ -26,13 +26,16 @@ struct tcp_piece;
 struct tcp_stream {
     struct byte_sink sink;
     const struct tcp_counts *counts;
-    bool synced;    /* base is known */
-    bool ended;     /* sink.end has been called */
-    bool fin;       /* fin_off is known */
-    bool peer_seen; /* acknowledgements are to be seen */
-    uint32_t base;  /* sequence number of offset 0 */
-    uint64_t next;  /* offset of the first byte not handed on */
-    uint64_t acked; /* all before it was acknowledged */
+    bool of_server;          /* the server sends it */
+    bool synced;             /* base is known */
+    bool ended;              /* sink.end has been called */
+    bool fin;                /* fin_off is known */
+    bool peer_seen;          /* acknowledgements are to be seen */
+    uint32_t base;           /* sequence number of offset 0 */
+    uint64_t next;           /* offset of the first byte not handed on */
+    uint64_t acked;          /* all before it was acknowledged */
+    uint64_t known_needless; /* sent again though acknowledged: the receiver may yet say so */
+    bool *behind;            /* that more was acknowledged than handed on; NULL: not wanted */
     uint64_t fin_off;
     struct tcp_now fin_seen;
     int64_t t_acked; /* when acked last rose above next */
@@ -56,6 +59,9 @@ int64_t tcp_stream_offset(const struct tcp_stream *s, uint32_t seq);
 
 /* The other side acknowledged everything before this sequence number. */
 void tcp_stream_ack(struct tcp_stream *s, uint32_t ack, struct tcp_now now);
+
+/* The other side says that bytes came which it had already. */
+void tcp_stream_came_again(struct tcp_stream *s);
 
 /* n captured bytes of wire_n at off. Returns what the sink returned. */
 int tcp_stream_data(struct tcp_stream *s, int64_t off, struct slice data, size_t wire_n,

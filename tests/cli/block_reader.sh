@@ -29,7 +29,7 @@ PY
 
 serve ideal --profile replay/profiles/ideal.json
 found=$(said 8192)
-[ "$found" = "differs P46 sign" ] || fail "read in blocks: $found, $(cat "$tmp/8192.claims")"
+[ "$found" = "differs P46 number" ] || fail "read in blocks: $found, $(cat "$tmp/8192.claims")"
 found=$(said 0)
 case $found in
 *P46*) fail "read line by line: $found, $(cat "$tmp/0.claims")" ;;

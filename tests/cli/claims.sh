@@ -82,6 +82,23 @@ printf 'benchmarks:\n- config:\n    backend:\n' >"$tmp/benchmarks.yaml"
 status 3 "$tokaudit" analyze --claims "$tmp/benchmarks.yaml"
 says 'kind=json'
 
+printf '%s\n' 'model,test_name,t_s_mean,ttfr_mean,e2e_ttft_mean' 'm,pp2048,100,25,20' 'm,tg32 (c4),50,,' >"$tmp/benchy.csv"
+status 1 "$tokaudit" analyze -v --claims "$tmp/benchy.csv"
+says 'read as llama-benchy; '
+prints 'impossible.*ttfr.mean = 25'
+
+# A file that ends inside a result is used for the whole ones before it, and that is said; one with none is not read.
+echo '{"mean_ttft_ms":1.5,"median_ttft_ms":1.4}' >"$tmp/appended.json"
+printf '{"mean_ttft_ms":90.5,"median_tt' >>"$tmp/appended.json"
+status 0 "$tokaudit" analyze --claims "$tmp/appended.json"
+prints 'A result file ends inside a result'
+prints 'line 2: the file ends inside a JSON value; 1 whole result'
+says 'line 2: the file ends inside a JSON value'
+status 1 "$tokaudit" analyze --claims "$tmp/appended.json" --fail-on warn
+printf '{"mean_ttft_ms":90.5,"median_tt' >"$tmp/cut.json"
+status 3 "$tokaudit" analyze --claims "$tmp/cut.json"
+says 'the file ends inside a JSON value'
+
 # What cannot be read ends it, and is named.
 status 3 "$tokaudit" analyze "$example" --claims "$tmp/nothing"
 says 'nothing'

@@ -170,25 +170,70 @@ assert len(given_up) < 10 and not differ, differ
 assert set(now) <= set(then) and all(n.startswith("early-") for n in set(then) - set(now)), (then, now)
 PY
 
-# A target that is not there, not to be found, or no HTTP: before anything is sent, and no trace is left.
-none() { # URL SAYS ARGS...
-    url=$1 text=$2
-    shift 2
+# A target that is not there, not to be found, or speaks no TLS: nothing is sent, and a whole trace says of each request why.
+none() { # URL OUTCOME SAYS ARGS...
+    url=$1 outcome=$2 text=$3
+    shift 3
+    rm -f "$tmp/none.pcapng.gz"
     status 4 "$tokaudit" replay "$tmp/one.plan" --target "$url" -o "$tmp/none.pcapng.gz" "$@"
     says "$text"
-    [ ! -e "$tmp/none.pcapng.gz" ] || fail "$url: a trace is left"
+    prints "^outcomes    $outcome 1; "
+    unbegun none "$outcome" 1 yes
+}
+unbegun() { # NAME OUTCOME N BODIES-KNOWN
+    status 0 "$tokaudit" verify "$tmp/$1.pcapng.gz"
+    status 0 "$tokaudit" analyze "$tmp/$1.pcapng.gz"
+    prints "$3 of the ledger's $3 requests were never sent: $3 $2"
+    python3 - "$tmp/$1.pcapng.gz" "$2" "$3" "$4" <<'PY' || fail "$1: see above"
+import sys
+sys.path.insert(0, "tests/support")
+from ledger import ledger
+path, outcome, n, bodies = sys.argv[1:]
+entries = ledger(path)
+assert len(entries) == int(n) and {e["outcome"] for e in entries} == {outcome}, entries
+for e in entries:
+    assert not {"sent_ns", "first_ns", "status", "due_ns"} & e.keys() and e["local_port"] == 0 and e["end_ns"] > 0, e
+    assert ("body_sha256" in e) == (bodies == "yes"), e
+PY
 }
 made one <<'PY'
 write("one", [request("ok")])
 PY
-none http://no-such-host.invalid:8000 'no-such-host.invalid'
-none http://127.0.0.1:1 'Connection refused'
-none "https://127.0.0.1:$(port_of http hangs-up)" 'no TLS handshake in time' --timeout 300ms
-none "https://127.0.0.1:$(port_of http hangs-up)" 'during the TLS handshake'
+none http://no-such-host.invalid:8000 unresolved 'no-such-host.invalid'
+none http://127.0.0.1:1 refused 'Connection refused'
+none "https://127.0.0.1:$(port_of http hangs-up)" tls-failed 'no TLS handshake in time' --timeout 300ms
+none "https://127.0.0.1:$(port_of http hangs-up)" tls-failed 'during the TLS handshake'
 
 echo '{"workload": "w", "prompts": [{"name": "a", "text": "x"}]}' >"$tmp/spec.json"
 status 4 "$tokaudit" replay "$tmp/spec.json" --target "http://127.0.0.1:$(port_of http floods)" -o "$tmp/none.pcapng.gz"
 says '/v1/models had no whole HTTP answer; name the model with --model'
+unbegun none no-model 1 no
+status 4 "$tokaudit" replay "$tmp/spec.json" --target http://127.0.0.1:1 -o "$tmp/none.pcapng.gz"
+says 'Connection refused'
+unbegun none refused 1 no
+rm "$tmp/none.pcapng.gz"
+status 4 "$tokaudit" replay "$tmp/spec.json" --target http://127.0.0.1:1 --plan -o "$tmp/none.plan"
+[ ! -e "$tmp/none.plan" ] || fail "a plan is left whose model is not known"
+
+# A signal while the model is asked for, of a server that never answers.
+python3 - "$tokaudit" "$tmp" <<'PY' || fail "a signal before the run: see above"
+import os, signal, socket, subprocess, sys
+tokaudit, tmp = sys.argv[1:]
+deaf = socket.create_server(("127.0.0.1", 0))
+for number, path in [(signal.SIGINT, "asked"), (signal.SIGTERM, "asked-too")]:
+    p = subprocess.Popen([tokaudit, "replay", f"{tmp}/spec.json", "--target", f"http://127.0.0.1:{deaf.getsockname()[1]}",
+                          "-o", f"{tmp}/{path}.pcapng.gz"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGTERM)])
+    conns = [deaf.accept()[0]] # that of the reaching, closed at once, …
+    assert conns[0].recv(1) == b""
+    conns.append(deaf.accept()[0]) # … and that of the question
+    assert conns[1].recv(4000).startswith(b"GET /v1/models ")
+    p.send_signal(number)
+    said = p.communicate()[0]
+    assert p.returncode == 1 and "ended by a signal" in said and "outcomes    interrupted 1;" in said, (p.returncode, said)
+PY
+unbegun asked interrupted 1 no
+unbegun asked-too interrupted 1 no
 
 # One that closes, or resets, each connection as soon as it is there.
 made gone <<'PY'

@@ -71,17 +71,30 @@ assert 50 <= outcomes["timeout"] < 90 and outcomes["no-descriptor"] == 150 - out
 assert seen == {"no-response": outcomes["timeout"], "success": 20}, seen
 assert all("sent_ns" not in e and not e.get("local_port") for e in entries if e["outcome"] == "no-descriptor")
 PY
-# What surely needs more is not begun.
+# What surely needs more is not begun, and the trace says so of each request.
 plan group silent 100 group
 (
     ulimit -n 90
     status 4 "$tokaudit" replay "$tmp/group.plan" --target "$(url http)" -o "$tmp/group.pcapng.gz"
     says '100 requests at once need as many descriptors.*ulimit -n'
-    status 4 "$tokaudit" replay "$tmp/files.plan" --concurrency 80 --target "$(url http)" -o "$tmp/group.pcapng.gz"
-    says '80 requests at once need as many descriptors'
+    prints '^outcomes    no-descriptor 100;'
+    status 4 "$tokaudit" replay "$tmp/files.plan" --concurrency 86 --target "$(url http)" -o "$tmp/group.pcapng.gz"
+    says '86 requests at once need as many descriptors'
     exit "$failures"
 ) || failures=$((failures + 1))
-[ ! -e "$tmp/group.pcapng.gz" ] || fail "a trace is left of what was not begun"
+held group <<'PY'
+assert outcomes == {"no-descriptor": 170} and not a["requests"], outcomes
+PY
+# What fits is not refused: one at a time wants few.
+plan one ok 3 ''
+(
+    ulimit -n 24
+    status 0 "$tokaudit" replay "$tmp/one.plan" --concurrency 1 --target "$(url http)" -o "$tmp/one.pcapng.gz"
+    exit "$failures"
+) || failures=$((failures + 1))
+held one <<'PY'
+assert outcomes == {"complete": 3}, outcomes
+PY
 
 # A server that takes no more connections: those that never came to be end by --timeout.
 plan full silent 6 ''

@@ -198,7 +198,9 @@ es = entries("model")
 check("model", not bodies(es) & bodies(entries("users")) and len(es) == 12)
 check("model", {r["model"] for r in analysis("model")["requests"]} == {'other "one"'})
 check("model", 'model simulated-ideal by other "one", Content-Length with it (12 requests)' in said("model"))
-note, = notes(f"{tmp}/model.pcapng.gz")
+first, note = notes(f"{tmp}/model.pcapng.gz") # what is meant, and what was done
+check("model", first["replaced"] and not any("request" in l for l in first["replaced"]), first)
+check("model", any(l.endswith("(12 requests)") for l in note["replaced"]), note)
 check("model", note["text"].startswith("replay of ") and any(l.startswith("model ") for l in note["replaced"]), note)
 
 # The closing words: five lines, what was replaced, and where the rest is.

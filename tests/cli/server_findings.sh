@@ -62,6 +62,28 @@ found ideal server.batching
 status 0 "$tokaudit" analyze "$tmp"/ideal-*.pcapng.gz --faster-together 2.5
 grep -q 'Several requests at once' "$tmp/out" && fail "a threshold of 2.5 is not kept"
 
+# --- one after the other, with a decode rate and without ----------------------------------------------------------------
+sed 's/"max_tokens": 40/"max_tokens": 16/g' "$tmp/double.spec" >"$tmp/pairs.spec"
+for name in context-32768 collect-then-replay not-streamed one-write; do
+    serve "$name" --profile "$name" --time-scale 0.1
+    load "$name" "$tmp/pairs.spec" "$tmp/$name-pairs.pcapng.gz"
+done
+found context-32768 server.serial-queue
+found collect-then-replay server.serial-queue stream.collect-then-replay
+found not-streamed server.serial-queue stream.not-streamed
+found one-write server.serial-queue stream.header-silence
+for delivery in collect-then-replay document; do
+    variant "together-$delivery" '{"delivery": {"kind": "'$delivery'"}}'
+    serve "together-$delivery" --profile "$tmp/together-$delivery.json" --time-scale 0.1
+    load "together-$delivery" "$tmp/pairs.spec" "$tmp/together-$delivery-pairs.pcapng.gz"
+done
+found together-collect-then-replay stream.header-silence
+found together-document stream.not-streamed
+for delivery in collect-then-replay document; do
+    status 0 "$tokaudit" analyze "$tmp/together-$delivery-pairs.pcapng.gz" --fail-on never
+    grep -q 'served one after the other' "$tmp/out" && fail "together-$delivery: a queue that is none"
+done
+
 # --- what is in a stream ------------------------------------------------------------------------------------------------
 load packed "$tmp/single.spec" "$tmp/packed-single.pcapng.gz"
 found packed stream.tokens-per-event

@@ -13,7 +13,7 @@ from capture_files import (ACK, FIN, IPV4, IPV6, LINKS, PSH, RAW, RST, SYN, UDP,
 CLIENT, SERVER = 0, 1
 MS = 10**6
 TROUBLES = ("reorder", "again", "overlap", "conflict", "loss", "probe", "zero-window", "midstream", "one-way", "snap",
-            "fragments", "big")
+            "fragments", "big", "silence")
 
 
 def pieces_at(pieces, at):
@@ -45,9 +45,9 @@ class Connection:
         self.ports = [40000 + number, random.choice((80, 8080))]
         self.trouble = set(random.sample(TROUBLES, random.choice((0, 1, 1, 2, 3))))
         if self.trouble & {"one-way", "snap", "midstream"}:
-            self.trouble -= {"loss", "reorder", "conflict", "overlap", "again"}
+            self.trouble -= {"loss", "reorder", "conflict", "overlap", "again", "silence"}
         if "probe" in self.trouble:  # a byte made up by a probe must not come before the real one
-            self.trouble -= {"reorder", "loss"}
+            self.trouble -= {"reorder", "loss", "silence"}
         wraps = random.random() < 0.3
         self.isn = [(2**32 - random.randrange(1, 3000)) if wraps else random.randrange(2**32) for _ in range(2)]
         self.sent = [bytearray(), bytearray()]
@@ -114,7 +114,7 @@ class Connection:
             for y in self.talk if self.pipelined else [x]:
                 self.answer(y)
         self.close()
-        for trouble in ("again", "overlap", "conflict", "reorder", "loss", "snap", "midstream", "one-way"):
+        for trouble in ("silence", "again", "overlap", "conflict", "reorder", "loss", "snap", "midstream", "one-way"):
             if trouble in self.trouble:
                 getattr(self, trouble.replace("-", "_"))()
         self.packets.sort(key=lambda p: p.t)
@@ -126,9 +126,12 @@ class Connection:
         for i, piece in enumerate(pieces):
             self.write(CLIENT, piece, i == 0)
         x.asked_end = len(self.sent[CLIENT])
+        if b"\r\nContent-Length:" in x.request[0]:
+            x.counted[CLIENT] = x.asked + len(x.request[0]), x.asked_end
 
     def answer(self, x):
-        self.t += self.random.randrange(100 * MS)
+        long = "silence" in self.trouble and self.random.random() < 0.5
+        self.t += self.random.randrange((20000 if long else 100) * MS)
         x.answered = len(self.sent[SERVER]) + x.first
         x.answer_pieces = pieces_at(x.response, len(self.sent[SERVER]))
         if self.random.random() < 0.1:
@@ -138,6 +141,8 @@ class Connection:
         for i, piece in enumerate(pieces):
             self.write(SERVER, piece, i == 0)
         x.answered_end = len(self.sent[SERVER])
+        if "length" in x.traits:
+            x.counted[SERVER] = x.answered - x.first + len(x.response[0]), x.answered_end
 
     def close(self):
         how = self.random.choice(("fin", "fin", "half", "rst", "none"))
@@ -232,6 +237,17 @@ class Connection:
                     p.t = self.packets[later - 1].t + 300
                     self.packets.insert(later, p)
 
+    def silence(self):
+        """Of a body of known length a segment is not captured, and the other side takes its time."""
+        inside = []
+        for i in self.segments():
+            p = self.packets[i]
+            bodies = [x.counted[p.side] for x in self.talk]
+            if len(p.data) > 1 and any(a <= p.off and p.off + len(p.data) <= b for a, b in bodies):
+                inside.append(i)
+        for i in sorted(self.random.sample(inside, min(2, len(inside))), reverse=True):
+            del self.packets[i]
+
     def loss(self):
         """Segments that the receiver had and the capture has not."""
         some = self.segments()
@@ -318,8 +334,12 @@ class Way:
                 self.gaps.append((at - self.start, stop - at))
             at = stop
         sent = conn.sent[self.side]
-        self.first_bad = next((i for i in range(self.start, self.end) if not self.held[i] or self.data[i] != sent[i]),
-                              len(sent) + 1) - self.start
+        bad = [i for i in range(self.start, self.end) if not self.held[i] or self.data[i] != sent[i]]
+        counted = set()             # bytes of bodies of known length: without them all framing is there
+        for x in conn.talk:
+            counted.update(range(*x.counted[self.side]))
+        self.first_bad = next(iter(bad), len(sent) + 1) - self.start
+        self.first_unsure = next((i for i in bad if i not in counted), len(sent) + 1) - self.start
         self.bytes = bytes(b for b, held in zip(self.data[self.start:self.end], self.held[self.start:self.end]) if held)
         self.latest = []            # (frame, time) of all bytes up to this one
         frame = t = 0

@@ -19,6 +19,7 @@ class Exchange:
         self.wire_body = 0                    # response body bytes without chunks, coded
         self.stream, self.events = "none", []  # (kind, type, data)
         self.until_close = False
+        self.counted = [(0, 0), (0, 0)]        # by side: where the body is, if its length is known
         self.traits = set()
 
     def events_hash(self):

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static bool parse_double(const char *text, double *out)
     char *end = NULL;
     errno = 0;
     double v = strtod(text, &end);
-    if (errno != 0 || end == text || *end != '\0')
+    if (errno != 0 || end == text || *end != '\0' || !isfinite(v))
         return false;
     *out = v;
     return true;

@@ -15,7 +15,7 @@ enum cli_kind {
     CLI_STRING,   /* const char * */
     CLI_STRINGS,  /* struct cli_strings, repeatable */
     CLI_INT,      /* int64_t, not negative */
-    CLI_DOUBLE,   /* double */
+    CLI_DOUBLE,   /* double, finite: NaN may stand for "not given" */
     CLI_SIZE,     /* uint64_t bytes */
     CLI_DURATION, /* int64_t ns */
     CLI_CHOICE,   /* const char *, one of choices */

@@ -4,11 +4,11 @@
 #include "traces/dialects/writing.h"
 
 /* The cache's tokens stand beside input_tokens, not in them. */
-static void put_usage(struct jsonw *j, const struct usage *u, int64_t output)
+static void put_usage(struct jsonw *j, const struct usage *u, int64_t output, bool prompt)
 {
     int64_t cached = u->cached > 0 ? u->cached : 0;
     jsonw_object(j, "usage");
-    if (u->prompt >= 0) {
+    if (u->prompt >= 0 && prompt) {
         jsonw_int(j, "input_tokens", u->prompt - cached);
         jsonw_int(j, "cache_creation_input_tokens", 0);
         if (u->cached >= 0)
@@ -44,7 +44,10 @@ void anthropic_messages_put_begin(struct buf *out, const struct dialect_reply *r
     jsonw_end(&j);
     jsonw_null(&j, "stop_reason");
     jsonw_null(&j, "stop_sequence");
-    put_usage(&j, &r->usage, 1);
+    if (r->output_count_only)
+        put_usage(&j, &(struct usage){0, 0, -1, -1}, 0, true);
+    else
+        put_usage(&j, &r->usage, 1, true);
     jsonw_end(&j);
     writing_close(&j, out);
     anthropic_messages_put_ping(out);
@@ -139,7 +142,7 @@ void anthropic_messages_put_finish(struct buf *out, const struct dialect_reply *
     jsonw_null(&j, "stop_sequence");
     jsonw_end(&j);
     if (r->usage.completion >= 0)
-        put_usage(&j, &r->usage, r->usage.completion);
+        put_usage(&j, &r->usage, r->usage.completion, !r->output_count_only);
     writing_close(&j, out);
 }
 
@@ -216,7 +219,7 @@ void anthropic_messages_put_document(struct buf *out, const struct dialect_reply
     jsonw_text(&j, "stop_reason", stop_reason(r));
     jsonw_null(&j, "stop_sequence");
     if (r->usage.completion >= 0)
-        put_usage(&j, &r->usage, r->usage.completion);
+        put_usage(&j, &r->usage, r->usage.completion, true);
     jsonw_end(&j);
 }
 

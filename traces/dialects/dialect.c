@@ -33,6 +33,12 @@ const struct dialect *dialect_find(struct slice method, struct slice target, str
     return best;
 }
 
+bool dialect_is_sure(const struct dialect *d, struct slice method, struct slice target,
+                     struct slice body)
+{
+    return d->claims(method, target, body) > CLAIM_SHAPE;
+}
+
 const struct dialect *dialect_guess(struct slice data)
 {
     const struct dialect *best = NULL;

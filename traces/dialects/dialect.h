@@ -51,6 +51,7 @@ struct delta {
     uint32_t tokens;      /* of DELTA_TOKENS */
     enum usage_sort sort; /* of DELTA_USAGE */
     bool so_far;          /* text is all since the start, not only what is new */
+    bool of_choice;       /* usage is of this choice (or prompt of several) alone */
     struct slice
         text; /* DELTA_TEXT … DELTA_REFUSAL: never empty; FINISH: the reason; ERROR: the message */
     struct usage usage;
@@ -78,7 +79,8 @@ struct dialect_request {
 struct dialect_reply {
     const char *id, *model, *fingerprint; /* fingerprint may be NULL */
     int64_t created_s;
-    struct usage usage;            /* prompt -1: none is written */
+    int64_t at_ns;      /* of what the next event tells, since the epoch (Ollama); 0: created_s */
+    struct usage usage; /* prompt -1: none is written */
     struct server_timings timings; /* predicted_ms 0 or NAN: none are written */
     const char *finish;            /* "stop", "length", "tool_calls": each dialect has its word */
 
@@ -90,6 +92,16 @@ struct dialect_reply {
     bool usage_repeats;     /* OpenAI's chat: the usage's own event has the finish once more */
     double pace;            /* OpenAI's chat: tokens a second so far, in each piece; 0: not there */
     const char *reasoning;  /* OpenAI: the thinking's member; NULL: "reasoning_content" */
+    bool role_in_finish;    /* OpenAI's chat: the finish names the speaker */
+    bool role_alone;        /* OpenAI's chat: the role's own event has no content */
+    bool finish_absent;     /* OpenAI's chat: no finish_reason before the finish */
+    bool delta_nulls;       /* OpenAI's chat: what a delta does not have is null in it */
+    bool usage_seconds;     /* OpenAI: the clock is in the usage, in seconds, and nowhere else */
+    bool timings_cached_n;  /* OpenAI: the clock has mlx-serve's members, not llama.cpp's */
+    const char *usage_object; /* OpenAI's chat: "object" of the usage's own event; NULL: as all */
+    const char *object;       /* OpenAI's completions: "object" of events; NULL: as the API has */
+    bool end_mark;            /* OpenAI's responses: [DONE] behind the last event */
+    bool output_count_only;   /* Anthropic's streams: 0 for the prompt, and never more of it */
 };
 
 /* How far the writing of one stream is: put_begin starts it, dialect_writing_done frees it. */
@@ -169,6 +181,10 @@ extern const struct dialect *const dialect_all[];
 
 /* The dialect that claims it best, or NULL. */
 const struct dialect *dialect_find(struct slice method, struct slice target, struct slice body);
+
+/* Does d claim it by more than the shape of the body, at a path of no known API? */
+bool dialect_is_sure(const struct dialect *d, struct slice method, struct slice target,
+                     struct slice body);
 
 /* Where the request does not tell: the dialect whose events or document this looks like most, or
  * NULL. */

@@ -2,18 +2,23 @@
  * line behind it. Source: api/types.go and server/routes.go of ollama. */
 #include "traces/dialects/ollama.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <time.h>
 
+#include "traces/base/clock.h"
 #include "traces/dialects/writing.h"
 
-static void put_time(struct jsonw *j, const char *key, int64_t created_s)
+static void put_time(struct jsonw *j, const char *key, int64_t t_ns)
 {
     struct tm tm;
-    time_t t = (time_t)created_s;
-    char text[40] = "1970-01-01T00:00:00Z";
-    if (gmtime_r(&t, &tm) != NULL)
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S.000000000Z", &tm);
+    time_t t = (time_t)(t_ns / NS_PER_S);
+    char text[48] = "1970-01-01T00:00:00Z";
+    if (gmtime_r(&t, &tm) != NULL) {
+        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+        snprintf(text + n, sizeof text - n, ".%09" PRId64 "Z", t_ns % NS_PER_S);
+    }
     jsonw_text(j, key, text);
 }
 
@@ -22,7 +27,7 @@ static void open_line(struct jsonw *j, struct buf *out, const struct dialect_rep
     jsonw_init(j, out, 0);
     jsonw_object(j, NULL);
     jsonw_text(j, "model", r->model);
-    put_time(j, "created_at", r->created_s);
+    put_time(j, "created_at", r->at_ns != 0 ? r->at_ns : r->created_s * NS_PER_S);
 }
 
 static void close_line(struct jsonw *j, struct buf *out)
@@ -230,7 +235,7 @@ void ollama_put_models(struct buf *out, const char *const *models, size_t n, int
         jsonw_object(&j, NULL);
         jsonw_text(&j, "name", models[i]);
         jsonw_text(&j, "model", models[i]);
-        put_time(&j, "modified_at", created_s);
+        put_time(&j, "modified_at", created_s * NS_PER_S);
         jsonw_int(&j, "size", 0);
         jsonw_end(&j);
     }

@@ -364,11 +364,12 @@ static int read_event(const struct event *ev, struct buf *scratch, struct delta_
         reading_emit(&r, (struct delta){.kind = DELTA_DONE});
         return r.rc;
     }
-    if (slice_is(ev->type, "ping")) {
+    bool is_error = slice_is(ev->type, "error");
+    if (slice_is(ev->type, "ping") || (!is_error && reading_is_sign_of_life(r.text))) {
         reading_emit(&r, (struct delta){.kind = DELTA_PING});
         return r.rc;
     }
-    return read_reply(&r, slice_is(ev->type, "error"));
+    return read_reply(&r, is_error);
 }
 
 static int read_document(struct slice body, struct buf *scratch, struct delta_sink out)

@@ -2,11 +2,14 @@
 #include "traces/dialects/openai_chat.h"
 #include "traces/dialects/writing.h"
 
-static void open_chunk(struct jsonw *w, struct buf *out, const struct dialect_reply *r)
+static const char chunk[] = "chat.completion.chunk";
+
+static void open_chunk(struct jsonw *w, struct buf *out, const struct dialect_reply *r,
+                       const char *object)
 {
     writing_open(w, out, NULL);
     jsonw_text(w, "id", r->id);
-    jsonw_text(w, "object", "chat.completion.chunk");
+    jsonw_text(w, "object", object);
     jsonw_int(w, "created", r->created_s);
     jsonw_text(w, "model", r->model);
     if (r->fingerprint != NULL)
@@ -23,10 +26,11 @@ static void open_delta(struct jsonw *w, bool with_role)
         jsonw_text(w, "role", "assistant");
 }
 
-static void close_delta(struct jsonw *w, const char *finish)
+static void close_delta(struct jsonw *w, const struct dialect_reply *r, const char *finish)
 {
     jsonw_end(w);
-    jsonw_text(w, "finish_reason", finish);
+    if (finish != NULL || !r->finish_absent)
+        jsonw_text(w, "finish_reason", finish);
     jsonw_end(w);
     jsonw_end(w); /* choices */
 }
@@ -44,10 +48,11 @@ void openai_chat_put_begin(struct buf *out, const struct dialect_reply *r,
     writing_start(w);
     if (r->role_in_every)
         return;
-    open_chunk(&j, out, r);
+    open_chunk(&j, out, r, chunk);
     open_delta(&j, true);
-    jsonw_text(&j, "content", "");
-    close_delta(&j, NULL);
+    if (!r->role_alone)
+        jsonw_text(&j, "content", "");
+    close_delta(&j, r, NULL);
     no_usage(&j, r);
     writing_close(&j, out);
 }
@@ -57,6 +62,19 @@ static const char *key_of(enum delta_kind kind, const struct dialect_reply *r)
     if (kind == DELTA_REASONING)
         return r->reasoning != NULL ? r->reasoning : "reasoning_content";
     return kind == DELTA_REFUSAL ? "refusal" : "content";
+}
+
+/* Of the members of a delta those that it does not have; DELTA_FINISH: any. */
+static void put_nulls(struct jsonw *j, const struct dialect_reply *r, enum delta_kind kind)
+{
+    if (!r->delta_nulls)
+        return;
+    if (kind != DELTA_TEXT)
+        jsonw_null(j, "content");
+    if (kind != DELTA_REASONING)
+        jsonw_null(j, key_of(DELTA_REASONING, r));
+    if (kind != DELTA_TOOL)
+        jsonw_null(j, "tool_calls");
 }
 
 /* The name with the first piece of a call, arguments with the others. */
@@ -88,15 +106,16 @@ void openai_chat_put_piece(struct buf *out, const struct dialect_reply *r,
     bool opens = !w->open || w->kind != piece.kind;
     w->open = true;
     w->kind = piece.kind;
-    open_chunk(&j, out, r);
+    open_chunk(&j, out, r, chunk);
     open_delta(&j, r->role_in_every);
     if (piece.kind == DELTA_TOOL)
         put_tool(&j, w, r, piece.text, opens);
     else
         jsonw_slice(&j, key_of(piece.kind, r), piece.text);
-    close_delta(&j, NULL);
+    put_nulls(&j, r, piece.kind);
+    close_delta(&j, r, NULL);
     if (r->usage_in_every)
-        writing_openai_usage(&j, &r->usage);
+        writing_openai_usage(&j, r);
     else
         no_usage(&j, r);
     if (r->pace > 0) {
@@ -107,16 +126,22 @@ void openai_chat_put_piece(struct buf *out, const struct dialect_reply *r,
     writing_close(&j, out);
 }
 
+static void put_last_delta(struct jsonw *j, const struct dialect_reply *r)
+{
+    open_delta(j, r->role_in_finish);
+    put_nulls(j, r, DELTA_FINISH);
+    close_delta(j, r, r->finish);
+}
+
 void openai_chat_put_finish(struct buf *out, const struct dialect_reply *r,
                             struct dialect_writing *w)
 {
     struct jsonw j;
     (void)w;
-    open_chunk(&j, out, r);
-    open_delta(&j, false);
-    close_delta(&j, r->finish);
+    open_chunk(&j, out, r, chunk);
+    put_last_delta(&j, r);
     if (r->usage_with_finish) {
-        writing_openai_usage(&j, &r->usage);
+        writing_openai_usage(&j, r);
         writing_llama_timings(&j, r);
     } else {
         no_usage(&j, r);
@@ -129,14 +154,12 @@ void openai_chat_put_usage(struct buf *out, const struct dialect_reply *r,
 {
     struct jsonw j;
     (void)w;
-    open_chunk(&j, out, r);
-    if (r->usage_repeats) {
-        open_delta(&j, false);
-        close_delta(&j, r->finish);
-    } else {
+    open_chunk(&j, out, r, r->usage_object != NULL ? r->usage_object : chunk);
+    if (r->usage_repeats)
+        put_last_delta(&j, r);
+    else
         jsonw_end(&j); /* choices: none */
-    }
-    writing_openai_usage(&j, &r->usage);
+    writing_openai_usage(&j, r);
     writing_llama_timings(&j, r);
     writing_close(&j, out);
 }
@@ -185,7 +208,7 @@ void openai_chat_put_document(struct buf *out, const struct dialect_reply *r,
     jsonw_text(&j, "finish_reason", r->finish);
     jsonw_end(&j);
     jsonw_end(&j);
-    writing_openai_usage(&j, &r->usage);
+    writing_openai_usage(&j, r);
     writing_llama_timings(&j, r);
     jsonw_end(&j);
 }

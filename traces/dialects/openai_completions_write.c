@@ -3,10 +3,10 @@
 #include "traces/dialects/openai_completions.h"
 #include "traces/dialects/writing.h"
 
-static void open_members(struct jsonw *j, const struct dialect_reply *r)
+static void open_members(struct jsonw *j, const struct dialect_reply *r, const char *object)
 {
     jsonw_text(j, "id", r->id);
-    jsonw_text(j, "object", "text_completion");
+    jsonw_text(j, "object", object != NULL ? object : "text_completion");
     jsonw_int(j, "created", r->created_s);
     jsonw_text(j, "model", r->model);
     if (r->fingerprint != NULL)
@@ -39,10 +39,10 @@ void openai_completions_put_piece(struct buf *out, const struct dialect_reply *r
     struct jsonw j;
     (void)w;
     writing_open(&j, out, NULL);
-    open_members(&j, r);
+    open_members(&j, r, r->object);
     put_choice(&j, piece.text, NULL);
     if (r->usage_in_every)
-        writing_openai_usage(&j, &r->usage);
+        writing_openai_usage(&j, r);
     writing_close(&j, out);
 }
 
@@ -52,10 +52,10 @@ void openai_completions_put_finish(struct buf *out, const struct dialect_reply *
     struct jsonw j;
     (void)w;
     writing_open(&j, out, NULL);
-    open_members(&j, r);
+    open_members(&j, r, r->object);
     put_choice(&j, slice_of(""), writing_finish(r->finish, "stop", "length", "stop"));
     if (r->usage_with_finish) {
-        writing_openai_usage(&j, &r->usage);
+        writing_openai_usage(&j, r);
         writing_llama_timings(&j, r);
     }
     writing_close(&j, out);
@@ -67,9 +67,9 @@ void openai_completions_put_usage(struct buf *out, const struct dialect_reply *r
     struct jsonw j;
     (void)w;
     writing_open(&j, out, NULL);
-    open_members(&j, r);
+    open_members(&j, r, r->object);
     jsonw_end(&j); /* choices: none */
-    writing_openai_usage(&j, &r->usage);
+    writing_openai_usage(&j, r);
     writing_llama_timings(&j, r);
     writing_close(&j, out);
 }
@@ -82,9 +82,9 @@ void openai_completions_put_document(struct buf *out, const struct dialect_reply
     writing_all_text(&text, parts, n);
     jsonw_init(&j, out, 0);
     jsonw_object(&j, NULL);
-    open_members(&j, r);
+    open_members(&j, r, NULL);
     put_choice(&j, writing_text(&text), writing_finish(r->finish, "stop", "length", "stop"));
-    writing_openai_usage(&j, &r->usage);
+    writing_openai_usage(&j, r);
     writing_llama_timings(&j, r);
     jsonw_end(&j);
     buf_done(&text);

@@ -256,6 +256,7 @@ const struct dialect dialect_openai_responses = {
     .put_begin = openai_responses_put_begin,
     .put_piece = openai_responses_put_piece,
     .put_finish = openai_responses_put_finish,
+    .put_done = openai_responses_put_done,
     .put_ping = writing_comment,
     .put_fault = openai_responses_put_fault,
     .put_document = openai_responses_put_document,

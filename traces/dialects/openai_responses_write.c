@@ -68,12 +68,18 @@ static void put_early(struct buf *out, const struct dialect_reply *r, struct dia
     writing_close(&j, out);
 }
 
+void openai_responses_put_progress(struct buf *out, const struct dialect_reply *r,
+                                   struct dialect_writing *w)
+{
+    put_early(out, r, w, "response.in_progress");
+}
+
 void openai_responses_put_begin(struct buf *out, const struct dialect_reply *r,
                                 struct dialect_writing *w)
 {
     writing_start(w);
     put_early(out, r, w, "response.created");
-    put_early(out, r, w, "response.in_progress");
+    openai_responses_put_progress(out, r, w);
 }
 
 /* --- items -------------------------------------------------------------------------------- */
@@ -266,6 +272,13 @@ void openai_responses_put_finish(struct buf *out, const struct dialect_reply *r,
     put_usage(&j, &r->usage);
     jsonw_end(&j);
     writing_close(&j, out);
+}
+
+void openai_responses_put_done(struct buf *out, const struct dialect_reply *r,
+                               struct dialect_writing *w)
+{
+    if (r->end_mark)
+        writing_openai_done(out, r, w);
 }
 
 void openai_responses_put_fault(struct buf *out, const struct dialect_reply *r,

@@ -4,6 +4,7 @@
 #include "traces/dialects/reading.h"
 
 #include <math.h>
+#include <string.h>
 
 void reading_emit(struct reading *r, struct delta d)
 {
@@ -34,6 +35,11 @@ struct slice reading_trimmed(struct slice s)
         s.n--;
     }
     return s;
+}
+
+bool reading_is_sign_of_life(struct slice trimmed)
+{
+    return trimmed.n == 0 || strchr("{[\"-0123456789tfn", *trimmed.p) == NULL;
 }
 
 /* The value that starts next, unread. */

@@ -24,6 +24,10 @@ void reading_emit_text(struct reading *r, enum delta_kind kind, uint32_t choice,
 /* Without JSON's blanks around it; never {NULL, 0}. */
 struct slice reading_trimmed(struct slice s);
 
+/* Nothing at all, or a word ("ping", "keep-alive") where gateways send some that is no JSON: a sign
+ * of life. What begins as JSON does and is none is an error. */
+bool reading_is_sign_of_life(struct slice trimmed);
+
 /* The value that starts next, as it stands in the text, trimmed. */
 struct slice reading_value(struct jscan *s);
 

@@ -168,7 +168,8 @@ int reply_event(const struct event *ev, struct buf *scratch, struct delta_sink o
     struct reading r = {.text = reading_trimmed(ev->data), .scratch = scratch, .out = out};
     if (slice_is(r.text, "[DONE]"))
         reading_emit(&r, (struct delta){.kind = DELTA_DONE});
-    else if (slice_is(ev->type, "ping"))
+    else if (slice_is(ev->type, "ping") ||
+             (!slice_is(ev->type, "error") && reading_is_sign_of_life(r.text)))
         reading_emit(&r, (struct delta){.kind = DELTA_PING});
     else
         read_all(&r, ev->type, says);

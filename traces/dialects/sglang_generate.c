@@ -75,7 +75,12 @@ static void read_meta(struct reading *r, uint32_t choice, struct slice value)
     bool ended = read_finish(r, choice, m[FINISH].value);
     struct usage u = {reply_count(m[PROMPT].value), reply_count(m[COMPLETION].value),
                       reply_count(m[CACHED].value), -1};
-    reply_emit_usage(r, u, ended ? USAGE_STATED : USAGE_RUNNING);
+    if (u.prompt >= 0 || u.completion >= 0)
+        reading_emit(r, (struct delta){.kind = DELTA_USAGE,
+                                       .choice = choice,
+                                       .of_choice = true,
+                                       .sort = ended ? USAGE_STATED : USAGE_RUNNING,
+                                       .usage = u});
 }
 
 static void read_answer(void *ctx, struct slice value)

@@ -1,6 +1,7 @@
 /* What several dialects write alike; writing.h has the contracts. */
 #include "traces/dialects/writing.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "traces/limits.h"
@@ -63,15 +64,36 @@ const char *writing_finish(const char *finish, const char *stop, const char *len
     return strcmp(finish, "tool_calls") == 0 ? tool_calls : finish;
 }
 
-void writing_openai_usage(struct jsonw *w, const struct usage *u)
+static void put_rounded(struct jsonw *w, const char *key, double v)
 {
+    if (isfinite(v))
+        jsonw_double(w, key, round(100 * v) / 100);
+}
+
+/* omlx: seconds with two decimals. A model that is there from the start took none to load. */
+static void put_seconds(struct jsonw *w, const struct server_timings *t)
+{
+    put_rounded(w, "model_load_duration", 0);
+    put_rounded(w, "time_to_first_token", t->prompt_ms / 1000);
+    put_rounded(w, "total_time", (t->prompt_ms + t->predicted_ms) / 1000);
+    put_rounded(w, "prompt_eval_duration", t->prompt_ms / 1000);
+    put_rounded(w, "generation_duration", t->predicted_ms / 1000);
+    put_rounded(w, "prompt_tokens_per_second", 1000 * t->prompt_n / t->prompt_ms);
+    put_rounded(w, "generation_tokens_per_second", t->predicted_per_second);
+}
+
+void writing_openai_usage(struct jsonw *w, const struct dialect_reply *r)
+{
+    const struct usage *u = &r->usage;
     if (u->prompt < 0)
         return;
     jsonw_object(w, "usage");
     jsonw_int(w, "prompt_tokens", u->prompt);
     jsonw_int(w, "completion_tokens", u->completion);
     jsonw_int(w, "total_tokens", u->prompt + u->completion);
-    if (u->cached >= 0) {
+    if (u->cached >= 0 && r->usage_seconds) {
+        jsonw_int(w, "cached_tokens", u->cached);
+    } else if (u->cached >= 0) {
         jsonw_object(w, "prompt_tokens_details");
         jsonw_int(w, "cached_tokens", u->cached);
         jsonw_end(w);
@@ -81,6 +103,8 @@ void writing_openai_usage(struct jsonw *w, const struct usage *u)
         jsonw_int(w, "reasoning_tokens", u->reasoning);
         jsonw_end(w);
     }
+    if (r->usage_seconds && writing_has_timings(&r->timings))
+        put_seconds(w, &r->timings);
     jsonw_end(w);
 }
 
@@ -92,18 +116,23 @@ bool writing_has_timings(const struct server_timings *t)
 void writing_llama_timings(struct jsonw *w, const struct dialect_reply *r)
 {
     const struct server_timings *t = &r->timings;
-    if (!writing_has_timings(t))
+    bool per_token = !r->timings_cached_n;
+    if (!writing_has_timings(t) || r->usage_seconds)
         return;
     jsonw_object(w, "timings");
-    jsonw_int(w, "cache_n", r->usage.cached >= 0 ? r->usage.cached : 0);
+    jsonw_int(w, per_token ? "cache_n" : "cached_n", r->usage.cached >= 0 ? r->usage.cached : 0);
     jsonw_double(w, "prompt_n", t->prompt_n);
     jsonw_double(w, "prompt_ms", t->prompt_ms);
-    jsonw_double(w, "prompt_per_token_ms", t->prompt_ms / t->prompt_n);
+    if (per_token)
+        jsonw_double(w, "prompt_per_token_ms", t->prompt_ms / t->prompt_n);
     jsonw_double(w, "prompt_per_second", 1000 * t->prompt_n / t->prompt_ms);
     jsonw_double(w, "predicted_n", t->predicted_n);
     jsonw_double(w, "predicted_ms", t->predicted_ms);
-    jsonw_double(w, "predicted_per_token_ms", t->predicted_ms / t->predicted_n);
+    if (per_token)
+        jsonw_double(w, "predicted_per_token_ms", t->predicted_ms / t->predicted_n);
     jsonw_double(w, "predicted_per_second", t->predicted_per_second);
+    if (!per_token)
+        jsonw_double(w, "tokenize_ms", 0); /* words are counted in no time */
     jsonw_end(w);
 }
 

@@ -25,7 +25,7 @@ const char *writing_finish(const char *finish, const char *stop, const char *len
                            const char *tool_calls);
 
 /* Members that several dialects spell alike. */
-void writing_openai_usage(struct jsonw *w, const struct usage *u);
+void writing_openai_usage(struct jsonw *w, const struct dialect_reply *r);
 bool writing_has_timings(const struct server_timings *t);
 void writing_llama_timings(struct jsonw *w, const struct dialect_reply *r);
 

@@ -262,6 +262,70 @@ static void linear_prefill_is_none(void **state)
     audit_free(&a);
 }
 
+/* Is prefill superlinear, of these prompts and times to first text, alone one after the other? */
+struct timed {
+    double prompt, ttft;
+};
+
+static void grows(const struct timed *v, size_t n, bool named, const char *what)
+{
+    struct audit a = {0};
+    double t = 0;
+    made_trace(&a);
+    for (size_t i = 0; i < n; i++) {
+        scene_add(&a, (struct act){.t0 = t,
+                                   .first = t + v[i].ttft,
+                                   .last = t + v[i].ttft + 1,
+                                   .events = 50,
+                                   .tokens = 50,
+                                   .prompt = (int64_t)v[i].prompt});
+        t += v[i].ttft + 2;
+    }
+    judge(&a, &audit_defaults);
+    const struct finding *x = found(&a, "server.superlinear-prefill");
+    if ((x != NULL) != named)
+        fail_msg("%s: %s", what, x != NULL ? x->detail : "not found");
+    audit_free(&a);
+}
+
+static void no_single_prompt_makes_it(void **state)
+{
+    (void)state;
+    struct timed cold[5] = {{3478, 0.80}}, longest[8], odd[8];
+    for (size_t i = 1; i < 5; i++)
+        cold[i] = (struct timed){478, 0.051};
+    grows(cold, 5, false, "two lengths");
+    for (size_t i = 0; i < 8; i++) {
+        double p = 500 * pow(2, (double)i);
+        longest[i] = odd[i] = (struct timed){p, p / 5000};
+    }
+    longest[7].ttft *= 20;
+    grows(longest, 8, false, "the longest one was cold");
+    odd[0].ttft /= 100;
+    grows(odd, 8, false, "the shortest one was known");
+}
+
+/* A start of 50 ms, and from then on by the square; then as it is usual, and noisy. */
+static void a_start_that_every_request_has(void **state)
+{
+    (void)state;
+    static const double prompts[] = {46, 231, 696, 1614, 3459, 5766, 9218, 13813};
+    static const double wide[] = {46, 139, 343, 932, 2075, 4605, 9228, 18413};
+    static const double noise[] = {1.1, 0.8, 1.3, 0.9, 1.2, 0.7, 1.0, 1.25};
+    struct timed square[8], less[8], linear[8], noisy[8];
+    for (size_t i = 0; i < 8; i++) {
+        double p = prompts[i], w = wide[i] / 2301;
+        square[i] = (struct timed){p, 0.05 + 0.0000000227 * p * p};
+        less[i] = (struct timed){wide[i], 0.05 + 0.05 * w + 0.06 * w * w};
+        linear[i] = (struct timed){p, 0.05 + p / 3000};
+        noisy[i] = (struct timed){p, (0.05 + p / 3000) * noise[i]};
+    }
+    grows(square, 8, true, "a square over a start");
+    grows(less, 8, true, "a square that shows less the start alone");
+    grows(linear, 8, false, "linear over a start");
+    grows(noisy, 8, false, "linear with noise");
+}
+
 static void prefill_needs_unlike_prompts_alone(void **state)
 {
     (void)state;
@@ -470,6 +534,8 @@ int main(void)
         cmocka_unit_test(superlinear_prefill),
         cmocka_unit_test(quadratic_prefill_shows_at_the_long_end),
         cmocka_unit_test(linear_prefill_is_none),
+        cmocka_unit_test(no_single_prompt_makes_it),
+        cmocka_unit_test(a_start_that_every_request_has),
         cmocka_unit_test(prefill_needs_unlike_prompts_alone),
         cmocka_unit_test(a_serial_server_queues),
         cmocka_unit_test(a_busy_server_does_not),

@@ -283,6 +283,94 @@ static void p90_broken_streams_as_answers(void **state)
     audit_free(&a);
 }
 
+/* --- damaged in the recording: neither answered nor failed -------------------------------------
+ */
+
+/* As `with`, but that the two were whole, and bytes of them are missing in the recording. */
+static struct audit with_holes(int64_t max_tokens)
+{
+    struct audit a = with(OUTCOME_UNSEEN, 1.5);
+    for (size_t i = 0; i < a.requests.n; i++) {
+        a.requests.v[i].damaged = a.requests.v[i].outcome == OUTCOME_UNSEEN;
+        a.requests.v[i].asked.max_tokens = max_tokens;
+    }
+    return a;
+}
+
+static void judged(struct audit *a, const char *claim, enum verdict v)
+{
+    const struct claim *c = scene_judge(a, &audit_defaults, claim);
+    if (c->verdict != v)
+        fail_msg("%s is %s: %s", claim, verdict_name(c->verdict), c->reason);
+    for (size_t i = 0; i < c->causes.n; i++) {
+        if (c->causes.v[i].by_sign)
+            fail_msg("%s: %s by its sign", claim, c->causes.v[i].id);
+    }
+}
+
+static void what_the_recording_lost_accuses_nobody(void **state)
+{
+    (void)state;
+    struct audit a = with_holes(500);
+    judged(&a, "failed=0", VERDICT_CONFIRMED);
+    judged(&a, "failed=2", VERDICT_CONFIRMED);
+    judged(&a, "failed=3", VERDICT_DIFFERS);
+    judged(&a, "completed=8", VERDICT_CONFIRMED);
+    judged(&a, "completed=6", VERDICT_CONFIRMED);
+    judged(&a, "completed=5", VERDICT_DIFFERS);
+    judged(&a, "requests=8", VERDICT_CONFIRMED);
+    judged(&a, claim_text("throughput", 8 * 401 / 38.0, ""), VERDICT_NOT_MEASURABLE);
+    judged(&a, claim_text("throughput", 6 * 401 / 38.0, ""), VERDICT_CONFIRMED);
+    judged(&a, claim_text("throughput", 3 * 8 * 401 / 38.0, ""), VERDICT_DIFFERS);
+    judged(&a, claim_text("request_tps", 8 / 38.0, ""), VERDICT_NOT_MEASURABLE);
+    judged(&a, claim_text("request_tps", 9 / 38.0, ""), VERDICT_DIFFERS);
+    judged(&a, "latency.mean=4.4s", VERDICT_NOT_MEASURABLE);
+    judged(&a, "latency.max=7s", VERDICT_NOT_MEASURABLE);
+    judged(&a, "latency.p50=5s", VERDICT_CONFIRMED);
+    judged(&a, "latency.p50=3s", VERDICT_DIFFERS); /* whatever two of eight were */
+    judged(&a, "latency@4=3s", VERDICT_NOT_MEASURABLE);
+    judged(&a, "latency@1=3s", VERDICT_DIFFERS);
+    audit_free(&a);
+    a = with_holes(-1); /* nothing bounds what they were */
+    judged(&a, claim_text("throughput", 3 * 8 * 401 / 38.0, ""), VERDICT_NOT_MEASURABLE);
+    judged(&a, claim_text("throughput", 3 * 401 / 38.0, ""), VERDICT_DIFFERS);
+    audit_free(&a);
+}
+
+/* One request more may be missing than is damaged: clients sent more than is there. */
+static void requests_that_the_recording_lost(void **state)
+{
+    (void)state;
+    struct audit a = with_holes(500);
+    a.traces.v[0].totals.tcp.client_gap_bytes = 700;
+    a.requests.v[0].body_bytes = 400;
+    judged(&a, "requests=9", VERDICT_NOT_MEASURABLE);
+    judged(&a, "completed=9", VERDICT_NOT_MEASURABLE);
+    judged(&a, "failed=3", VERDICT_NOT_MEASURABLE);
+    judged(&a, "requests=10", VERDICT_DIFFERS);
+    a.traces.v[0].totals.tcp.client_gap_bytes = 0; /* all that is missing is of replies */
+    judged(&a, "requests=9", VERDICT_DIFFERS);
+    audit_free(&a);
+}
+
+/* What came when the client had gone is no text that it took for an answer. */
+static void p90_not_of_text_behind_the_client(void **state)
+{
+    (void)state;
+    struct audit a = with(OUTCOME_CUT_SHORT, 1.5);
+    for (size_t i = 0; i < a.requests.n; i++) {
+        struct request *r = &a.requests.v[i];
+        if (r->outcome != OUTCOME_CUT_SHORT)
+            continue;
+        r->left = true;
+        r->t_end = r->out.v[0].t_ns - 1;
+    }
+    expect(&a, "completed=8", "P90", false);
+    expect(&a, "failed=0", "P90", false);
+    expect(&a, "failed=0", "P87", true);
+    audit_free(&a);
+}
+
 /* Nothing failed: nothing of all this is said, whatever the claim. */
 static void nothing_is_said_of_clean_runs(void **state)
 {
@@ -326,6 +414,9 @@ int main(void)
         cmocka_unit_test(p88_the_run_without_its_timeouts),
         cmocka_unit_test(p89_retries_in_the_latency),
         cmocka_unit_test(p90_broken_streams_as_answers),
+        cmocka_unit_test(what_the_recording_lost_accuses_nobody),
+        cmocka_unit_test(requests_that_the_recording_lost),
+        cmocka_unit_test(p90_not_of_text_behind_the_client),
         cmocka_unit_test(nothing_is_said_of_clean_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

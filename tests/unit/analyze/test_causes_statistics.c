@@ -326,8 +326,22 @@ static void p84_attempts(void **state)
     c = scene_judge(&a, &audit_defaults, "requests=5"); /* no lie, and not what one thinks */
     assert_int_equal(c->verdict, VERDICT_CONFIRMED);
     assert_non_null(scene_cause(c, "P84"));
+    assert_non_null(strstr(c->reason, "attempts"));
+    assert_non_null(strstr(c->reason, "3 requests in 5 attempts"));
+    c = scene_judge(&a, &audit_defaults, "requests=4"); /* neither of the two */
+    assert_int_equal(c->verdict, VERDICT_DIFFERS);
     c = scene_judge(&a, &audit_defaults, "failed=0"); /* each was answered in the end */
     assert_int_equal(c->verdict, VERDICT_CONFIRMED);
+    c = scene_judge(&a, &audit_defaults, "failed=1");
+    assert_int_equal(c->verdict, VERDICT_DIFFERS);
+    c = scene_judge(&a, &audit_defaults, "failed=2");
+    assert_int_equal(c->verdict, VERDICT_CONFIRMED);
+    assert_non_null(strstr(c->reason, "failed attempts"));
+    c = scene_judge(&a, &audit_defaults, "completed=4"); /* nobody's count */
+    assert_int_not_equal(c->verdict, VERDICT_CONFIRMED);
+    assert_null(scene_cause(c, "P86"));
+    c = scene_judge(&a, &audit_defaults, "completed=5");
+    assert_non_null(scene_cause(c, "P86"));
     audit_free(&a);
 }
 

@@ -109,6 +109,53 @@ static void p26_after_the_reasoning(void **state)
     expect(plain, calls_first, "ttft@1", 3000, "ms", "P26", NOT_NAMED);
 }
 
+/* 2.5 s of thinking that is counted and was not sent, then 64 tokens at 167 tok/s. */
+static const struct act unsent = {.head = 0.01,
+                                  .first = 2.5,
+                                  .last = 2.878,
+                                  .end = 2.878,
+                                  .events = 64,
+                                  .tokens = 464,
+                                  .reasoning = 400,
+                                  .prompt = 50};
+
+static void sends_its_thinking(struct request *r)
+{
+    r->reasoning_bytes = 1600;
+    r->text_bytes += 1600;
+}
+
+static void states_no_thinking(struct request *r)
+{
+    r->usage.reasoning = -1;
+}
+
+static void p26_thinking_that_was_not_sent(void **state)
+{
+    (void)state;
+    struct act x = unsent;
+    expect(x, NULL, "rate@1", 464 / 0.378, "", "P26", BY_SIGN);
+    expect(x, NULL, "output_tps_user@1", 463 / 0.378, "", "P26", BY_SIGN);
+    expect(x, NULL, "tpot@1", 378e3 / 463, "us", "P26", BY_SIGN);
+    expect(x, states_no_thinking, "rate@1", 464 / 0.378, "", "P26", BY_SIGN); /* 256 bytes */
+    expect(x, NULL, "rate@1", 900, "", "P26", NOT_NAMED);
+    x.last = x.end = 12.5; /* there was no time for it before: the count is wrong */
+    expect(x, states_no_thinking, "output_tps_user@1", 46.4, "", "P26", NOT_NAMED);
+    x = unsent;
+    assert_int_equal(judge(x, NULL, "rate@1", 63 / 0.378, "", "P26", NOT_NAMED), VERDICT_CONFIRMED);
+    assert_int_equal(judge(x, NULL, "wall_tps@1", 464 / 2.878, "", "P26", NOT_NAMED),
+                     VERDICT_CONFIRMED);
+    assert_int_equal(judge(x, sends_its_thinking, "rate@1", 463 / 0.378, "", "P26", NOT_NAMED),
+                     VERDICT_CONFIRMED);
+    assert_int_equal(judge(x, NULL, "prompt_rate@1", 20, "", "P26", NOT_NAMED),
+                     VERDICT_NOT_MEASURABLE); /* the thinking is in that time */
+    x.last = x.end = 2.575;                   /* no decode rate at all */
+    expect(x, NULL, "rate@1", 463 / 0.075, "", "P26", BY_SIGN);
+    x.tokens = 64; /* nor is it counted: there are not so many bytes */
+    assert_int_equal(judge(x, NULL, "rate@1", 464 / 0.075, "", "P26", NOT_NAMED),
+                     VERDICT_IMPOSSIBLE);
+}
+
 /* No formula gives such figures, and none can be right. */
 static void p27_a_clock_started_late(void **state)
 {
@@ -512,6 +559,7 @@ int main(void)
         cmocka_unit_test(p24_role_event),
         cmocka_unit_test(p25_first_byte),
         cmocka_unit_test(p26_after_the_reasoning),
+        cmocka_unit_test(p26_thinking_that_was_not_sent),
         cmocka_unit_test(p27_a_clock_started_late),
         cmocka_unit_test(p28_read_late),
         cmocka_unit_test(p29_whole_request),

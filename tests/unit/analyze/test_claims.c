@@ -232,6 +232,54 @@ static void ten_rates(struct audit *a)
     scene_figures(a);
 }
 
+/* What n_1 may be: as far as it is unknown, and no further. */
+static void the_first_read_is_as_unknown_as_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t events, in_first; /* events, those of the first read */
+        int64_t tokens, n1;      /* -1: not stated */
+        double claimed;          /* tokens over the window of a second */
+        enum verdict verdict;
+    } cases[] = {
+        {101, 1, 101, -1, 100, VERDICT_CONFIRMED},
+        {11, 1, 44, -1, 43, VERDICT_CONFIRMED}, /* the first event held one of 44 tokens … */
+        {11, 1, 44, -1, 40, VERDICT_CONFIRMED}, /* … or as many as the others */
+        {11, 1, 44, -1, 44, VERDICT_DIFFERS},
+        {11, 1, 44, -1, 36, VERDICT_DIFFERS},
+        {11, 1, 44, 4, 43, VERDICT_DIFFERS},
+        {11, 1, 44, 4, 40, VERDICT_CONFIRMED},  /* stated */
+        {41, 3, 41, -1, 40, VERDICT_CONFIRMED}, /* a few meet in any stream … */
+        {41, 3, 41, -1, 38, VERDICT_CONFIRMED},
+        {41, 3, 41, 3, 40, VERDICT_DIFFERS},
+        {11, 3, 11, -1, 10, VERDICT_DIFFERS}, /* … that is longer than that … */
+        {11, 3, 11, -1, 8, VERDICT_CONFIRMED},
+        {41, 4, 41, -1, 40, VERDICT_DIFFERS}, /* … and these are no few */
+        {41, 4, 41, -1, 37, VERDICT_CONFIRMED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a = {0};
+        char text[64];
+        made_trace(&a);
+        struct request *r = scene_add(&a, (struct act){.first = 1,
+                                                       .last = 2,
+                                                       .end = 2,
+                                                       .events = cases[i].events,
+                                                       .tokens = cases[i].tokens,
+                                                       .n1 = cases[i].n1});
+        for (size_t k = 1; k < cases[i].in_first; k++) {
+            r->out.v[k].packet = r->out.v[0].packet;
+            r->out.v[k].t_ns = r->out.v[0].t_ns;
+        }
+        scene_figures(&a);
+        snprintf(text, sizeof text, "output_tps_user@1=%.2f", cases[i].claimed);
+        verdict_is(scene_judge(&a, &audit_defaults, text), cases[i].verdict);
+        snprintf(text, sizeof text, "tpot@1=%.3fms", 1000 / cases[i].claimed);
+        verdict_is(scene_judge(&a, &audit_defaults, text), cases[i].verdict);
+        audit_free(&a);
+    }
+}
+
 static void the_statistic_that_fits_is_named(void **state)
 {
     (void)state;
@@ -441,6 +489,7 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_named),
         cmocka_unit_test(evidence_is_where_the_bytes_are),
         cmocka_unit_test(judging_twice_is_judging_once),
+        cmocka_unit_test(the_first_read_is_as_unknown_as_it_is),
         cmocka_unit_test(the_statistic_that_fits_is_named),
         cmocka_unit_test(parts_of_a_trace),
         cmocka_unit_test(memory_is_held_against_samples),

@@ -153,6 +153,25 @@ static const struct sample samples[] = {
       {F_TTFT, FILE_STD, 0, 0.05},
       {F_COMPLETED, FILE_VALUE, 0, 8},
       {F_REQUEST_TPS, FILE_VALUE, 0, 1}}},
+    {"model,test_name,t_s_mean,t_s_std,t_s_req_mean,t_s_req_std,peak_ts_mean,ttfr_mean\n"
+     "m,tg32 @ d4096 (c4),50,1,12,1,60,\n",
+     "llama-benchy",
+     1,
+     0,
+     {{F_OUTPUT_TPS, FILE_VALUE, 0, 50},
+      {F_USER_TPS, FILE_MEAN, 0, 12},
+      {F_PEAK_TPS, FILE_VALUE, 0, 60},
+      {F_CAP, FILE_VALUE, 0, 4},
+      {F_OUTPUT, FILE_VALUE, 0, 32}}},
+    {"model,test_name,t_s_mean,ttfr_mean,ttfr_std,e2e_ttft_mean\n"
+     "m,pp2048,100,20,1,25\nm,tg32,50,,,\n",
+     "llama-benchy",
+     2,
+     0,
+     {{F_TTFR, FILE_MEAN, 0, 0.02},
+      {F_TTFR, FILE_STD, 0, 0.001},
+      {F_TTFT, FILE_MEAN, 0, 0.025},
+      {F_INPUT, FILE_VALUE, 0, 2048}}},
     {"[{\"error_code\":null,\"error_msg\":\"\",\"inter_token_latency_s\":0.01,\"ttft_s\":0.2,"
      "\"end_to_end_latency_s\":1.5,\"number_total_tokens\":15,\"number_output_tokens\":10,"
      "\"number_input_tokens\":5},{\"error_code\":429,\"inter_token_latency_s\":0}]",
@@ -348,6 +367,46 @@ static void what_is_wrong_is_said(void **state)
     }
 }
 
+/* A file that ends inside a result is used for the whole ones before it, and says so; where there
+ * is none before it, it cannot be read. */
+static void what_is_whole_is_used(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t summaries, claims;
+        const char *says; /* NULL: nothing is cut */
+    } cases[] = {
+        {"{\"mean_ttft_ms\":1.5}\n{\"mean_ttft_ms\":2.5}\n", 2, 0, NULL},
+        {"{\"mean_ttft_ms\":1.5}\n{\"mean_ttft_ms\":2.", 1, 0, "line 2: the file ends inside"},
+        {"{\"mean_ttft_ms\":1.5}\n{\"mean_ttft_ms\":2.5,\"ttfts\":[0.1", 1, 0, "1 whole result"},
+        {"{\"metadata\":{\"x_request_id\":\"a\"},\"metrics\":{\"request_latency\":{\"value\":2}}}\n"
+         "{\"metadata\":{\"x_request_id\":\"b\"},\"metr",
+         1, 0, "1 whole row before it was used"},
+        {"{\"metric\":\"failed\",\"value\":0}\n{\"metric\":\"failed\",\"val", 0, 1,
+         "1 whole claim"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct err e = {0};
+        if (take(&fs, &a, cases[i].text, NULL, &e) != TA_OK)
+            fail_msg("%s: %s", cases[i].text, e.msg);
+        assert_int_equal(fs.summaries.n, cases[i].summaries);
+        assert_int_equal(a.claims.n, cases[i].claims);
+        assert_int_equal(a.findings.n, cases[i].says != NULL);
+        if (cases[i].says != NULL) {
+            assert_string_equal(a.findings.v[0].id, "claims.cut");
+            if (strstr(a.findings.v[0].detail, cases[i].says) == NULL)
+                fail_msg("'%s' does not say '%s'", a.findings.v[0].detail, cases[i].says);
+        }
+        if (i == 3)
+            assert_int_equal(fs.summaries.v[0].rows.n, 1);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +415,7 @@ int main(void)
         cmocka_unit_test(own_form_in_three_shapes),
         cmocka_unit_test(members_that_are_claims),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(what_is_whole_is_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

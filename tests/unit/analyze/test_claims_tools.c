@@ -35,6 +35,8 @@ static const struct defined defined[] = {
     {"vllm", "ttft", "1s", VERDICT_CONFIRMED, "vllm ttft: o_1-t0"},    /* 0.33 … */
     {"vllm", "ttft", "400ms", VERDICT_CONFIRMED, "vllm ttft: c_1-t0"}, /* … and before */
     {"vllm", "ttft", "700ms", VERDICT_DIFFERS, "vllm ttft: o_1-t0"},   /* between is neither */
+    {"vllm", "ttft", "415ms", VERDICT_NOT_MEASURABLE, NULL}, /* late against either of them */
+    {"vllm", "ttft", "430ms", VERDICT_DIFFERS, "vllm ttft: o_1-t0"},
     {"vllm", "latency", "4s", VERDICT_CONFIRMED, "vllm e2el: o_M-t0"},
     {"vllm", "tpot", "10ms", VERDICT_CONFIRMED, "vllm tpot: (o_M-o_1)/(N-1)"},
     {"vllm", "duration", "4.6s", VERDICT_CONFIRMED, "vllm duration"},
@@ -101,6 +103,120 @@ static void each_tools_own_definition(void **state)
         verdict_is(c, x->verdict);
         if (x->as != NULL && strncmp(c->recomputed_as, x->as, strlen(x->as)) != 0)
             fail_msg("%s: as %s", text, c->recomputed_as);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* Older versions take every event with choices for a token: the wait behind a role that comes at
+ * once is one of their gaps, and the largest. Newer ones do not. */
+static void gaps_of_either_version(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stat, *value;
+        enum verdict verdict;
+    } cases[] = {
+        {"p99", "10ms", VERDICT_CONFIRMED},  /* 300 gaps of 10 ms … */
+        {"max", "600ms", VERDICT_CONFIRMED}, /* … and one of 600 */
+        {"max", "10ms", VERDICT_CONFIRMED},     {"p50", "10ms", VERDICT_CONFIRMED},
+        {"mean", "11.96ms", VERDICT_CONFIRMED}, {"max", "6.5s", VERDICT_DIFFERS}, /* slack of 10 */
+        {"p99", "600ms", VERDICT_DIFFERS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct err e = {0};
+        char text[256], value[32];
+        made_trace(&a);
+        scene_add(&a, spread);
+        scene_figures(&a);
+        struct slice s = slice_of(cases[i].value);
+        bool ms = s.n > 2 && s.p[s.n - 2] == 'm';
+        snprintf(value, sizeof value, "%.*s%s", (int)(s.n - (ms ? 2 : 1)), s.p, ms ? "" : "e3");
+        snprintf(text, sizeof text,
+                 "{\"backend\":\"vllm\",\"tokenizer_id\":\"m\",\"completed\":1,\"%s_itl_ms\":%s}",
+                 cases[i].stat, value);
+        if (claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e) != TA_OK)
+            fail_msg("%s", e.msg);
+        claim_files_bind(&fs, &a, &audit_defaults);
+        claims_judge(&a, &audit_defaults);
+        verdict_is(&a.claims.v[a.claims.n - 1], cases[i].verdict);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* Of SGLang's rows the wait and the gaps end with the last text, and its latency ends with the
+ * stream: each is judged as what it is. */
+static void gaps_of_rows_are_no_latency(void **state)
+{
+    (void)state;
+    static const char format[] =
+        "{\"sharegpt_output_len\":null,\"completed\":1,\"mean_e2e_latency_ms\":4500.0,"
+        "\"ttfts\":[1.0],\"itls\":[[%s]],\"output_lens\":[301],\"input_lens\":[50],"
+        "\"errors\":[\"\"]}";
+    for (int wrong = 0; wrong < 2; wrong++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct err e = {0};
+        char text[512];
+        bool row = false;
+        made_trace(&a);
+        scene_add(&a, spread);
+        scene_figures(&a);
+        snprintf(text, sizeof text, format, wrong ? "1.0,2.5" : "1.0,2.0");
+        assert_int_equal(claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e), TA_OK);
+        claim_files_bind(&fs, &a, &audit_defaults);
+        claims_judge(&a, &audit_defaults);
+        for (size_t i = 0; i < a.claims.n; i++) {
+            const struct claim *c = &a.claims.v[i];
+            bool latency = c->request != 0 && strcmp(c->metric, "latency") == 0;
+            row |= latency;
+            verdict_is(c, latency && wrong ? VERDICT_DIFFERS : VERDICT_CONFIRMED);
+            if (latency)
+                assert_non_null(strstr(c->recomputed_as, "o_M-t0"));
+        }
+        assert_true(row);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* A row says no more than its digits do. */
+static void rows_of_few_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ttft;
+        enum verdict verdict;
+    } cases[] = {
+        {"1.0", VERDICT_CONFIRMED}, {"1.03", VERDICT_CONFIRMED}, {"1.01", VERDICT_DIFFERS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct err e = {0};
+        struct act x = spread;
+        char text[256];
+        size_t rows = 0;
+        x.role = 0;
+        x.first = 1.031;
+        made_trace(&a);
+        scene_add(&a, x);
+        scene_figures(&a);
+        snprintf(text, sizeof text,
+                 "{\"backend\":\"vllm\",\"tokenizer_id\":\"m\",\"completed\":1,\"ttfts\":[%s],"
+                 "\"output_lens\":[301],\"input_lens\":[50],\"errors\":[\"\"]}",
+                 cases[i].ttft);
+        assert_int_equal(claims_file_take(&fs, &a, "f", slice_of(text), NULL, &e), TA_OK);
+        claim_files_bind(&fs, &a, &audit_defaults);
+        claims_judge(&a, &audit_defaults);
+        for (size_t k = 0; k < a.claims.n; k++) {
+            if (a.claims.v[k].request != 0 && strcmp(a.claims.v[k].metric, "ttft") == 0) {
+                verdict_is(&a.claims.v[k], cases[i].verdict);
+                rows++;
+            }
+        }
+        assert_int_equal(rows, 1);
         claim_files_free(&fs);
         audit_free(&a);
     }
@@ -479,6 +595,9 @@ int main(void)
         cmocka_unit_test(a_warm_up_is_left_out),
         cmocka_unit_test(batches_are_found),
         cmocka_unit_test(each_tools_own_definition),
+        cmocka_unit_test(gaps_of_either_version),
+        cmocka_unit_test(gaps_of_rows_are_no_latency),
+        cmocka_unit_test(rows_of_few_digits),
         cmocka_unit_test(a_burst_is_no_rate_for_any_tool),
         cmocka_unit_test(which_requests_a_file_is_about),
         cmocka_unit_test(rows_are_joined_or_not),

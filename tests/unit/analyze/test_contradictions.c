@@ -338,7 +338,7 @@ struct wrong {
 };
 
 static const struct wrong wrongs[] = {
-    {0, "mean_tpot_ms", 0.1, "mean_tpot_ms", VERDICT_DIFFERS, "tokens - 1"},
+    {0, "mean_tpot_ms", 0.02, "mean_tpot_ms", VERDICT_DIFFERS, "tokens - 1"},
     {0, "output_throughput", 2, "output_throughput", VERDICT_IMPOSSIBLE, "times duration"},
     {0, "request_throughput", 0.9, "request_throughput", VERDICT_DIFFERS, "completed requests"},
     {0, "p90_ttft_ms", 0.01, "p90_ttft_ms", VERDICT_IMPOSSIBLE, "quantiles"},
@@ -419,7 +419,8 @@ static void rows_against_themselves(void **state)
         size_t n;
         const char *says;
     } cases[] = {
-        {"[{\"ttft_s\":0.5,\"end_to_end_latency_s\":0.4,\"number_output_tokens\":3}]", 1, "row 1"},
+        {"[{\"ttft_s\":0.58,\"end_to_end_latency_s\":0.4,\"number_output_tokens\":3}]", 1, "row 1"},
+        {"[{\"ttft_s\":0.43,\"end_to_end_latency_s\":0.4,\"number_output_tokens\":3}]", 0, NULL},
         {"[{\"ttft_s\":0.4,\"end_to_end_latency_s\":0.4,\"number_output_tokens\":1}]", 0, NULL},
         {"[{\"inter_token_latency_s\":1,\"number_total_tokens\":9,\"number_output_tokens\":3,"
          "\"number_input_tokens\":5}]",
@@ -427,7 +428,7 @@ static void rows_against_themselves(void **state)
         {"{\"mean_ttft_ms\":150.0,\"completed\":2,\"total_output_tokens\":7,\"ttfts\":[0.1,0.2],"
          "\"output_lens\":[3,4],\"itls\":[[0.1,0.1],[0.1]],\"errors\":[\"\",\"\"]}",
          0, NULL},
-        {"{\"mean_ttft_ms\":100.0,\"completed\":2,\"total_output_tokens\":7,\"ttfts\":[0.1,0.2],"
+        {"{\"mean_ttft_ms\":100.0,\"completed\":2,\"total_output_tokens\":7,\"ttfts\":[0.11,0.21],"
          "\"output_lens\":[3,4],\"errors\":[\"\",\"\"]}",
          1, "own rows"},
         {"{\"mean_ttft_ms\":150.0,\"completed\":2,\"total_output_tokens\":70,\"ttfts\":[0.1,0.2],"
@@ -457,6 +458,181 @@ static void rows_against_themselves(void **state)
     }
 }
 
+/* --- sets that are not the same --------------------------------------------------------------- */
+
+struct sets {
+    const char *text;
+    size_t n; /* refuted */
+    const char *says;
+};
+
+/* Eight requests one after the other, five of them of one token (2.2: it has no time per token).
+ * The first event of a reply comes at once in vLLM's, which took it for the first token. */
+#define SGLANG(tpot, more)                                                                         \
+    "{\"sharegpt_output_len\":null,\"completed\":8,\"total_output_tokens\":155,\"mean_ttft_ms\":"  \
+    "209.31254,\"mean_tpot_ms\":" tpot ",\"std_tpot_ms\":0.050713,\"mean_e2e_latency_ms\":"        \
+    "603.046179" more "}"
+#define VLLM(tpot, more)                                                                           \
+    "{\"backend\":\"vllm\",\"tokenizer_id\":\"m\",\"num_prompts\":8,\"completed\":8,"              \
+    "\"total_output_tokens\":155,\"mean_ttft_ms\":1.542394,\"mean_tpot_ms\":" tpot                 \
+    ",\"std_tpot_ms\":0.050029,\"mean_itl_ms\":29.518,\"std_itl_ms\":40.564,\"mean_e2el_ms\":"     \
+    "602.972306" more "}"
+/* Two requests of 11 tokens, 20 ms each; and one of one token between them. */
+#define TEN "[0.02,0.02,0.02,0.02,0.02,0.02,0.02,0.02,0.02,0.02]"
+#define TWO_ROWS(tpot)                                                                             \
+    "{\"backend\":\"vllm\",\"tokenizer_id\":\"m\",\"completed\":2,\"total_output_tokens\":22,"     \
+    "\"mean_ttft_ms\":100.0,\"mean_e2el_ms\":300.0,\"mean_tpot_ms\":" tpot                         \
+    ",\"std_tpot_ms\":0.01,\"ttfts\":[0.1,0.1],\"itls\":[" TEN "," TEN "],\"output_lens\":"        \
+    "[11,11],\"errors\":[\"\",\"\"]}"
+#define THREE_ROWS(tpot)                                                                           \
+    "{\"backend\":\"vllm\",\"tokenizer_id\":\"m\",\"completed\":3,\"total_output_tokens\":23,"     \
+    "\"mean_ttft_ms\":100.0,\"mean_e2el_ms\":300.0,\"mean_tpot_ms\":" tpot                         \
+    ",\"std_tpot_ms\":0.01,\"ttfts\":[0.1,0.1,0.1],\"itls\":[" TEN ",[0.2]," TEN                   \
+    "],\"output_lens\":[11,1,11],\"errors\":[\"\",\"\",\"\"]}"
+#define AIPERF(ttft, ttft_count, latency_count)                                                    \
+    "{\"schema_version\":\"1.3\",\"was_cancelled\":false,\"time_to_first_token\":{\"unit\":"       \
+    "\"ms\"," ttft ",\"count\":" ttft_count "},\"request_latency\":{\"unit\":\"ms\",\"avg\":"      \
+    "415.3,\"min\":101.2,\"max\":1662.1,\"p50\":131.9,\"count\":" latency_count "},"               \
+    "\"request_count\":{\"unit\":\"requests\",\"avg\":50.0}}"
+#define BENCHY(first, text)                                                                        \
+    "{\"latency_mode\":\"none\",\"benchmarks\":[{\"prompt_size\":9,\"ttfr\":{\"mean\":233.3,"      \
+    "\"values\":[" first "]},\"e2e_ttft\":{\"mean\":110.0,\"values\":[" text "]}}]}"
+
+static const struct sets sets[] = {
+    {SGLANG("20.737591", ""), 0, NULL},
+    {SGLANG("1.0", ""), 1, "one token"},
+    {SGLANG("40.0", ""), 1, "tokens - 1"}, /* above it nothing hides */
+    {VLLM("25.233068", ""), 0, NULL},
+    {VLLM("5.0", ""), 1, "one token"},
+    {TWO_ROWS("20.0"), 0, NULL},
+    {TWO_ROWS("18.0"), 1, "tokens - 1"}, /* no row of one token: the bound is as it was */
+    {THREE_ROWS("20.0"), 0, NULL},       /* 600 ms / 20 tokens is 30 ms */
+    {THREE_ROWS("12.0"), 1, "one token"},
+    {AIPERF("\"avg\":543.3,\"min\":500.2,\"max\":573.4,\"p50\":546.6", "10", "50"), 0, NULL},
+    {AIPERF("\"avg\":543.3,\"min\":500.2,\"max\":573.4,\"p50\":546.6", "50", "50"), 3, "part"},
+    {AIPERF("\"avg\":543.3,\"min\":500.2,\"max\":1700.4,\"p50\":546.6", "10", "50"), 1, "part"},
+    {BENCHY("100,500,100", "110,110"), 0, NULL},
+    {BENCHY("100,500,100", "110,110,110"), 1, "part in every request"},
+};
+
+/* --- rows of few digits ----------------------------------------------------------------------- */
+
+static const struct sets rounded[] = {
+    {"{\"mean_ttft_ms\":292.6522,\"completed\":1,\"ttfts\":[0.2927],\"errors\":[\"\"]}", 0, NULL},
+    {"{\"mean_ttft_ms\":292.5,\"completed\":1,\"ttfts\":[0.2927],\"errors\":[\"\"]}", 1,
+     "own rows"},
+    {"{\"mean_ttft_ms\":1.5392,\"completed\":2,\"ttfts\":[0.0016,0.0015],\"errors\":[\"\",\"\"]}",
+     0, NULL},
+    {"{\"mean_ttft_ms\":1.5392,\"completed\":2,\"ttfts\":[0.00162,0.00151],\"errors\":[\"\",\"\"]}",
+     1, "own rows"},
+};
+
+/* --- a peak ----------------------------------------------------------------------------------- */
+
+#define PEAK(n)                                                                                    \
+    "{\"backend\":\"vllm\",\"tokenizer_id\":\"m\",\"num_prompts\":60,\"completed\":58,"            \
+    "\"failed\":2,\"max_concurrency\":4,\"max_concurrent_requests\":" n "}"
+
+static const struct sets peaks[] = {
+    {PEAK("60"), 0, NULL}, /* all may touch one second, whatever the cap */
+    {PEAK("61"), 1, "in all"},
+};
+
+/* --- what the values of one figure leave for another ------------------------------------------ */
+
+#define USER(rate)                                                                                 \
+    "{\"schema_version\":\"1.3\",\"was_cancelled\":false,\"inter_token_latency\":{\"unit\":"       \
+    "\"ms\",\"avg\":15.0,\"min\":10.0,\"max\":20.0},\"output_token_throughput_per_user\":"         \
+    "{\"unit\":\"tokens/sec/user\"," rate "}}"
+#define WHOLE(rate)                                                                                \
+    "{\"results_num_requests_started\":60,\"results_number_output_tokens_max\":120,"               \
+    "\"results_end_to_end_latency_s_min\":1.7442,\"results_request_output_throughput_token_per_s"  \
+    "_mean\":" rate "}"
+#define MEAN(figures) "{\"backend\":\"vllm\",\"tokenizer_id\":\"m\",\"completed\":100," figures "}"
+
+static const struct sets values[] = {
+    {USER("\"avg\":70.0,\"min\":50.0,\"max\":100.0"), 0, NULL},
+    {USER("\"avg\":14441.6,\"min\":13720.4,\"max\":15508.0,\"p50\":14385.2"), 4, "one over"},
+    {USER("\"avg\":70.0,\"min\":5.0,\"max\":100.0"), 1, "one over"},
+    {USER("\"avg\":66.7"), 0, NULL},       /* all the same */
+    {USER("\"avg\":60.0"), 1, "inverses"}, /* below 1 / 15 ms (Jensen) */
+    {USER("\"avg\":75.0"), 0, NULL},       /* half of them 10 ms, half 20 ms */
+    {USER("\"avg\":80.0"), 1, "inverses"},
+    {WHOLE("68.7"), 0, NULL},
+    {WHOLE("5155.0"), 1, "no request can be"},
+    {MEAN("\"mean_ttft_ms\":50.5,\"median_ttft_ms\":100.0"), 0, NULL}, /* half of them are 0 */
+    {MEAN("\"mean_ttft_ms\":40.0,\"median_ttft_ms\":100.0"), 1, "leave for it"},
+    {MEAN("\"mean_tpot_ms\":40.0,\"median_tpot_ms\":100.0"), 0, NULL}, /* of how many? */
+};
+
+static void expect_all(const struct sets *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct audit a = {0};
+        const struct claim *first;
+        size_t found = refuted(&a, x[i].text, NULL, &first);
+        const char *said = first != NULL ? first->reason : found > 0 ? a.findings.v[0].detail : "";
+        if (found != x[i].n || (found > 0 && strstr(said, x[i].says) == NULL))
+            fail_msg("%s: %zu: %s", x[i].text, found, said);
+        audit_free(&a);
+    }
+}
+
+#define EXPECT_ALL(cases) expect_all(cases, sizeof(cases) / sizeof *(cases))
+
+static void different_sets_are_no_contradiction(void **state)
+{
+    (void)state;
+    EXPECT_ALL(sets);
+}
+
+static void digits_of_rows_count(void **state)
+{
+    (void)state;
+    EXPECT_ALL(rounded);
+}
+
+static void a_peak_is_of_what_was_sent(void **state)
+{
+    (void)state;
+    EXPECT_ALL(peaks);
+}
+
+static void values_bound_each_other(void **state)
+{
+    (void)state;
+    EXPECT_ALL(values);
+}
+
+/* Means of any values are within what their quantiles leave. */
+static void means_are_among_their_quantiles(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed;
+        size_t n = 1 + seed % 40;
+        double v[40], power = 1 + floor(8 * scene_random(&random));
+        struct audit a = {0};
+        struct buf text;
+        const struct claim *first;
+        for (size_t i = 0; i < n; i++)
+            v[i] = pow(scene_random(&random), power);
+        stat_sort(v, n);
+        buf_init(&text, 1 << 12);
+        buf_printf(&text, "{\"results_num_completed_requests\":%zu,\"results_ttft_s_mean\":%.17g",
+                   n, stat_mean(v, n));
+        for (int p = 25; p < 100; p += p < 75 ? 25 : p < 90 ? 15 : 9)
+            buf_printf(&text, ",\"results_ttft_s_quantiles_p%d\":%.17g", p,
+                       stat_quantile(v, n, p / 100.0));
+        buf_printf(&text, ",\"results_ttft_s_min\":%.17g,\"results_ttft_s_max\":%.17g}", v[0],
+                   v[n - 1]);
+        if (refuted(&a, buf_text(&text), "llmperf", &first) > 0)
+            fail_msg("%s: %s", buf_text(&text), first != NULL ? first->reason : "");
+        buf_done(&text);
+        audit_free(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +640,11 @@ int main(void)
         cmocka_unit_test(honest_summaries_hold),
         cmocka_unit_test(each_contradiction_is_found),
         cmocka_unit_test(rows_against_themselves),
+        cmocka_unit_test(different_sets_are_no_contradiction),
+        cmocka_unit_test(digits_of_rows_count),
+        cmocka_unit_test(a_peak_is_of_what_was_sent),
+        cmocka_unit_test(values_bound_each_other),
+        cmocka_unit_test(means_are_among_their_quantiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

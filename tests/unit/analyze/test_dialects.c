@@ -311,6 +311,30 @@ static const struct {
      1,
      2,
      2},
+    {"a path nobody knows, a body like chat: Anthropic by its events",
+     {"/x", CHAT, SSE,
+      "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"role\":\"assistant\","
+      "\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n"
+      "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{"
+      "\"type\":\"text_delta\",\"text\":\"ab\"}}\n\n"
+      "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
+      "\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\n"
+      "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
+     "anthropic-messages",
+     OUTCOME_SUCCESS,
+     1,
+     2,
+     2},
+    {"a path nobody knows, a body like chat, and chat it is",
+     {"/x", CHAT, SSE,
+      "data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"delta\":{\"content\":\"ab\"}}]}"
+      "\n\ndata: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"delta\":{},"
+      "\"finish_reason\":\"stop\"}]}\n\n"},
+     "openai-chat",
+     OUTCOME_SUCCESS,
+     1,
+     -1,
+     2},
     {"no model at all",
      {"/upload", "{\"q\":\"hi\"}", JSON, "{\"content\":\"saved\",\"id\":7}"},
      NULL,
@@ -351,7 +375,8 @@ static void oddities_are_what_they_are(void **state)
                      outcome_name(r->outcome), r->out.n, (long long)request_tokens(r),
                      (unsigned long long)r->text_bytes);
         findings_find(&a, &audit_defaults);
-        assert_int_equal(r->guessed, strcmp(oddities[i].x.target, "/ask") == 0);
+        assert_int_equal(r->guessed, strcmp(oddities[i].x.target, "/ask") == 0 ||
+                                         strstr(oddities[i].what, "like chat: ") != NULL);
         assert_int_equal(has_finding(&a, "requests.api-guessed"), r->guessed);
         audit_free(&a);
     }

@@ -117,11 +117,6 @@ static void multiplex(struct trace_info *t)
     t->totals.http2_connections = 1;
 }
 
-static void stop_reading(struct trace_info *t)
-{
-    t->totals.tcp.zero_windows = 4;
-}
-
 static void copy_of_less(struct trace_info *t)
 {
     t->source_damage = "its source lacks 12 packets";
@@ -174,7 +169,6 @@ static void recordings(void **state)
     of_recording(step, "trace.clock-step", SEVERITY_WARN);
     of_recording(encrypt, "trace.tls", SEVERITY_INFO);
     of_recording(multiplex, "trace.http2", SEVERITY_INFO);
-    of_recording(stop_reading, "client.zero-window", SEVERITY_WARN);
 }
 
 static void a_step_is_weighed(void **state)

@@ -89,11 +89,12 @@ static void company(double apart_s, bool by_ledger, bool found)
     audit_free(&a);
 }
 
-static void as_recorded(size_t now, size_t recorded, bool found)
+static void as_recorded(size_t now, size_t recorded, int64_t meant, bool found)
 {
     struct audit a = {0};
+    const struct ledger_entry l = {.workload = "w", .name = "r", .group = -1, .concurrency = meant};
     made_trace(&a);
-    send(&a, 0, 0.5, 1);
+    send(&a, 0, 0.5, 1)->ledger = meant > 0 ? &l : NULL;
     VEC_PUSH(&a.fidelity,
              ((struct fidelity){
                  .has_recorded = true, .now = {.peak = now}, .recorded = {.peak = recorded}}));
@@ -106,9 +107,12 @@ static void in_flight_together(void **state)
     company(1.2, true, true);
     company(0.2, true, false);
     company(1.2, false, false); /* nobody meant them to be */
-    as_recorded(4, 8, true);
-    as_recorded(8, 8, false);
-    as_recorded(1, 1, false);
+    as_recorded(4, 8, 0, true);
+    as_recorded(8, 8, 0, false);
+    as_recorded(1, 1, 0, false);
+    as_recorded(2, 6, 2, false); /* no more were asked for this time */
+    as_recorded(2, 6, 4, true);
+    as_recorded(6, 6, 12, false); /* there are no more to send */
 }
 
 /* Eight were meant; so many clients, each with the next request after a pause. */
@@ -141,13 +145,14 @@ static void p57_as_many_as_were_meant(void **state)
 }
 
 /* Replies that nobody asked for in the trace, until so long after the first request. */
-static void before(double until_s, uint64_t dropped, bool found)
+static void before(double from_s, double until_s, uint64_t dropped, bool found)
 {
     struct audit a = {0};
     made_trace(&a);
     send(&a, 1, 0.5, 1);
     struct pipeline_totals *t = &a.traces.v[0].totals;
-    t->before = (struct exchange_before){3, 9000, 1, 1, 0, scene_ns(0), scene_ns(1 + until_s)};
+    t->before = (struct exchange_before){3, 9000, 1, 1, 0, scene_ns(from_s), scene_ns(1 + until_s)};
+    t->first_t_ns = scene_ns(0);
     t->counted_received = 100;
     t->counted_dropped = dropped;
     t->counted_if_dropped = 0;
@@ -162,10 +167,13 @@ static void before(double until_s, uint64_t dropped, bool found)
 static void p79_busy_before(void **state)
 {
     (void)state;
-    before(2, 0, true);
-    before(-0.5, 0, false); /* it was over by then */
-    before(0.05, 0, false); /* … or nearly */
-    before(2, 7, false);    /* their requests may have been lost */
+    before(0, 2, 0, true);
+    before(0.5, 2, 0, true); /* it had a pause */
+    before(0, 2, UINT64_MAX, true);
+    before(0.5, 2, UINT64_MAX, false); /* or nobody knows what was lost */
+    before(0, -0.5, 0, false);         /* it was over by then */
+    before(0, 0.05, 0, false);         /* … or nearly */
+    before(0, 2, 7, false);            /* their requests may have been lost */
     struct audit a = {0};
     made_trace(&a);
     send(&a, 1, 0.5, 1);
@@ -304,8 +312,14 @@ static void opening(double setup_s, bool found)
         struct request *r = send(&a, 10 * i + 5, 0.5, 1);
         r->syn_ns = r->t0 - (int64_t)((i == 2 ? setup_s : 0.001) * 1e9);
         r->accepted_ns = r->t0;
+        r->syn_packet = 40 + (uint64_t)i;
     }
-    there(&a, "network.slow-connect", found);
+    finding_all(&a, &audit_defaults);
+    if (found)
+        assert_int_equal(finding_needs(&a, "network.slow-connect")->evidence.v[0].packet, 42);
+    else
+        finding_lacks(&a, "network.slow-connect");
+    audit_free(&a);
 }
 
 static void connections_that_open_slowly(void **state)
@@ -321,20 +335,25 @@ static void p59_windows(void **state)
     struct audit a = {0};
     made_trace(&a);
     send(&a, 0, 0.5, 1);
-    send(&a, 10, 0.5, 1)->zero_windows = 2;
+    struct request *r = send(&a, 10, 0.5, 1);
+    r->zero_windows = 2;
+    r->closed = (struct tcp_place){77, r->t0 + 300 * MS};
     a.traces.v[0].totals.tcp.zero_windows = 2;
     finding_all(&a, &audit_defaults);
     const struct finding *x = finding_needs(&a, "client.zero-window");
-    assert_true(x->evidence.n == 3 && x->evidence.v[0].packet == a.requests.v[1].t0_packet);
+    assert_true(x->evidence.n == 1 && x->evidence.v[0].packet == 77);
+    assert_non_null(strstr(x->evidence.v[0].what, "of 2"));
     audit_free(&a);
     a = (struct audit){0};
     made_trace(&a);
-    send(&a, 0, 3, 4); /* it waits, and its window is open */
+    a.traces.v[0].totals.tcp.zero_windows = 3; /* the server's, of uploads */
+    send(&a, 0, 3, 4);                         /* it waits, and its window is open */
     there(&a, "client.zero-window", false);
 }
 
 /* Of the second of three requests, each of 4 s. */
-static void waiting(int64_t unread_ns, int64_t late_ack_ns, bool stepped, const char *id)
+static void waiting(int64_t unread_ns, int64_t late_ack_ns, uint64_t drops, uint64_t gaps,
+                    bool stepped, const char *id)
 {
     static const char *const all[] = {"client.slow-reader", "client.late-ack"};
     struct audit a = {0};
@@ -347,6 +366,9 @@ static void waiting(int64_t unread_ns, int64_t late_ack_ns, bool stepped, const 
     if (late_ack_ns > 0)
         r->late_ack = (struct tcp_wait){1, r->t0 + 1000 * MS, late_ack_ns, 0, 78};
     r->clock_stepped = stepped;
+    a.traces.v[0].totals.counted_dropped = drops;
+    a.traces.v[0].totals.counted_if_dropped = UINT64_MAX;
+    a.traces.v[0].totals.tcp.gaps = gaps;
     finding_all(&a, &audit_defaults);
     for (size_t i = 0; i < 2; i++) {
         if (id == NULL || strcmp(id, all[i]) != 0) {
@@ -364,12 +386,16 @@ static void waiting(int64_t unread_ns, int64_t late_ack_ns, bool stepped, const 
 static void p59_a_client_that_is_slow(void **state)
 {
     (void)state;
-    waiting(900 * MS, 0, false, "client.slow-reader");
-    waiting(150 * MS, 0, false, NULL);
-    waiting(900 * MS, 0, true, NULL); /* a clock that was set */
-    waiting(0, 800 * MS, false, "client.late-ack");
-    waiting(0, 800 * MS, true, NULL);
-    waiting(0, 0, false, NULL);
+    waiting(900 * MS, 0, 0, 0, false, "client.slow-reader");
+    waiting(900 * MS, 0, UINT64_MAX, 0, false, "client.slow-reader");
+    waiting(150 * MS, 0, 0, 0, false, NULL);
+    waiting(900 * MS, 0, 0, 0, true, NULL); /* a clock that was set */
+    waiting(0, 800 * MS, 0, 0, false, "client.late-ack");
+    waiting(0, 800 * MS, 0, 0, true, NULL);
+    waiting(0, 800 * MS, UINT64_MAX, 0, false, NULL); /* earlier ones may not be in the trace */
+    waiting(0, 800 * MS, 7, 0, false, NULL);
+    waiting(0, 800 * MS, 0, 1, false, NULL);
+    waiting(0, 0, 0, 0, false, NULL);
 }
 
 /* --- the network ------------------------------------------------------------------------------ */
@@ -390,6 +416,31 @@ static void retransmissions(void **state)
     resent(20, 1000, true);
     resent(20, 100000, false);
     resent(1, 100, false);
+    struct audit a = {0};
+    made_trace(&a);
+    struct request *r = send(&a, 0, 0.5, 1);
+    r->retransmissions = 20;
+    r->resent = (struct tcp_place){96, r->t0 + 200 * MS};
+    r->needless = 10;
+    a.traces.v[0].totals.tcp.segments = 1000;
+    finding_all(&a, &audit_defaults);
+    const struct finding *x = finding_needs(&a, "network.retransmissions");
+    assert_true(x->evidence.n == 1 && x->evidence.v[0].packet == 96);
+    assert_memory_equal(x->detail, "10 of 1000", 10);
+    audit_free(&a);
+    a = (struct audit){0};
+    made_trace(&a);
+    r = send(&a, 0, 0.5, 1);
+    r->retransmissions = 20;
+    r->needless = 18; /* the receiver had them: two are nobody's trouble */
+    a.traces.v[0].totals.tcp.segments = 1000;
+    there(&a, "network.retransmissions", false);
+    made_trace(&a);
+    r = send(&a, 0, 0.5, 1);
+    r->retransmissions = 20;
+    r->zero_windows = 3; /* it had no room for them */
+    a.traces.v[0].totals.tcp.segments = 1000;
+    there(&a, "network.retransmissions", false);
 }
 
 static void resets(void **state)
@@ -401,10 +452,42 @@ static void resets(void **state)
     r->outcome = OUTCOME_CUT_SHORT;
     r->end = END_RST;
     r->whole = false;
-    there(&a, "network.resets", true);
+    r->reset = (struct tcp_place){202, r->t_end};
+    finding_all(&a, &audit_defaults);
+    const struct finding *x = finding_needs(&a, "network.resets");
+    assert_true(x->evidence.n == 1 && x->evidence.v[0].packet == 202);
+    audit_free(&a);
+    a = (struct audit){0};
     made_trace(&a);
     send(&a, 0, 0.5, 1)->end = END_RST; /* behind a whole reply: in a hurry */
     there(&a, "network.resets", false);
+}
+
+/* Our own timeout is nobody's reset. */
+static void client_leaves(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    struct request *r = send(&a, 0, 0.5, 1);
+    r->outcome = OUTCOME_CUT_SHORT;
+    r->end = END_RST;
+    r->whole = false;
+    r->left = true;
+    r->client_port = 7;
+    made_entry(
+        &a, (struct ledger_entry){
+                .workload = "w", .name = "r", .group = -1, .local_port = 7, .outcome = "timeout"});
+    finding_all(&a, &audit_defaults);
+    assert_non_null(strstr(finding_needs(&a, "client.left")->detail, "its ledger says 1 timeout"));
+    finding_lacks(&a, "network.resets");
+    audit_free(&a);
+    made_trace(&a);
+    r = send(&a, 0, 0.5, 1);
+    r->outcome = OUTCOME_CUT_SHORT;
+    r->end = END_RST;
+    r->whole = false;
+    there(&a, "client.left", false);
 }
 
 static int covered(void **state)
@@ -431,6 +514,7 @@ int main(void)
         cmocka_unit_test(p59_windows),
         cmocka_unit_test(retransmissions),
         cmocka_unit_test(resets),
+        cmocka_unit_test(client_leaves),
     };
     return cmocka_run_group_tests(tests, NULL, covered);
 }

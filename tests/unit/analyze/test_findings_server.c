@@ -232,6 +232,101 @@ static void p70_streams_that_stop_together(void **state)
     stopping(1, 1, false, false, NULL);
 }
 
+/* Four answers that were kept back, each sent in 20 ms with a hitch, while another's prompt is
+ * read.
+ */
+static void a_burst_has_no_pace_to_stall(void **state)
+{
+    (void)state;
+    for (int kept_back = 0; kept_back < 2; kept_back++) {
+        struct audit a = {0};
+        made_trace(&a);
+        for (int k = 0; k < 4; k++) {
+            double t0 = 5.0 * k, step = kept_back ? 0.0001 : 0.02, t = t0 + 1;
+            struct request *r = scene_add(
+                &a, (struct act){.t0 = t0, .first = t, .last = t, .events = 200, .tokens = 200});
+            for (size_t i = 0; i < 200; i++) {
+                r->out.v[i].t_ns = scene_ns(t);
+                t += step * (i == 100 ? 40 : 1);
+            }
+            r->t_end = r->z = r->done_ns = r->choice_ns = r->out.v[199].t_ns;
+            double at = t0 + 1 + 100 * step;
+            scene_add(&a, (struct act){.t0 = at,
+                                       .first = at + 40 * step,
+                                       .last = at + 80 * step,
+                                       .events = 20,
+                                       .tokens = 20,
+                                       .prompt = 5000});
+        }
+        there(&a, "server.prefill-stalls", !kept_back);
+    }
+}
+
+/* Streams of 300 events, one after the other, that pause at the same events each. */
+struct pausing {
+    size_t streams, of; /* of those, so many pause */
+    size_t pauses;
+    double pause_s, pace_s;
+    bool reading; /* another's prompt is read in each of them */
+    bool unread;  /* the client's window is closed */
+};
+
+static void pause_within(struct pausing x, bool found)
+{
+    uint64_t chance = 3; /* on no beat */
+    struct audit a = {0};
+    made_trace(&a);
+    for (size_t k = 0; k < x.streams; k++) {
+        double t0 = 40 * (double)k, t = t0 + 0.1;
+        struct request *r = scene_add(
+            &a,
+            (struct act){
+                .t0 = t0, .first = t, .last = t + 3, .events = 300, .tokens = 300, .prompt = 50});
+        double from[8] = {0};
+        size_t at = 10 + (size_t)(40 * scene_random(&chance));
+        for (size_t i = 0, n = 0; i < 300; i++) {
+            r->out.v[i].t_ns = scene_ns(t);
+            bool pauses = k < x.of && n < x.pauses && i == at;
+            if (pauses) {
+                from[n++] = t;
+                at += 5 + (size_t)(110 * scene_random(&chance));
+            }
+            t += x.pace_s + (pauses ? x.pause_s : 0);
+        }
+        r->t_end = r->z = r->done_ns = r->choice_ns = r->out.v[299].t_ns;
+        r->zero_windows = x.unread;
+        for (size_t n = 0; x.reading && n < x.pauses; n++)
+            scene_add(&a, (struct act){.t0 = from[n] + 0.01,
+                                       .first = from[n] + x.pause_s,
+                                       .last = from[n] + x.pause_s + 0.2,
+                                       .events = 20,
+                                       .tokens = 20,
+                                       .prompt = 5000});
+    }
+    finding_all(&a, &audit_defaults);
+    finding_lacks(&a, "server.cyclic-stalls");
+    if (found)
+        assert_true(finding_needs(&a, "server.recurring-stalls")->evidence.n >= 3);
+    else
+        finding_lacks(&a, "server.recurring-stalls");
+    audit_free(&a);
+}
+
+/* The rhythm begins anew with each stream: that is no cycle of a clock. */
+static void streams_that_stop_again_and_again(void **state)
+{
+    (void)state;
+    pause_within((struct pausing){3, 3, 5, 0.5, 0.02, false, false}, true);
+    pause_within((struct pausing){1, 1, 5, 0.5, 0.02, false, false}, true);
+    pause_within((struct pausing){3, 3, 1, 0.5, 0.02, false, false}, false); /* once: on thinking */
+    pause_within((struct pausing){5, 2, 5, 0.5, 0.02, false, false}, false); /* in few */
+    pause_within((struct pausing){3, 3, 5, 0.1, 0.01, false, false}, false); /* jitter */
+    pause_within((struct pausing){3, 3, 5, 1, 0.08, false, false}, false);   /* a slow pace */
+    pause_within((struct pausing){3, 3, 5, 0.5, 0.02, true, false}, false);
+    pause_within((struct pausing){3, 3, 5, 0.5, 0.02, false, true}, false);
+    pause_within((struct pausing){3, 3, 7, 1, 0.0001, false, false}, false); /* clumps */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +336,8 @@ int main(void)
         cmocka_unit_test(errors_that_are_no_limit),
         cmocka_unit_test(p69_rates_that_go_with_the_text),
         cmocka_unit_test(p70_streams_that_stop_together),
+        cmocka_unit_test(a_burst_has_no_pace_to_stall),
+        cmocka_unit_test(streams_that_stop_again_and_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

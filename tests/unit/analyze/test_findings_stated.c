@@ -72,6 +72,53 @@ static void count_up(struct request *r, double last)
     r->out.v[200].stated = (int32_t)last;
 }
 
+/* 2.5 times as many tokens as have text. */
+static void think(struct request *r, double bytes)
+{
+    r->usage = (struct usage){50, 752, -1, 451};
+    r->asked.max_tokens = -1;
+    r->reasoning_bytes = (uint64_t)bytes;
+    r->text_bytes += (uint64_t)bytes;
+}
+
+static void think_in_the_text(struct request *r, double n)
+{
+    r->usage.reasoning = (int64_t)n;
+}
+
+static void think_beside(struct request *r, double n)
+{
+    think(r, 0);
+    r->usage.completion -= (int64_t)n;
+}
+
+static void think_in_one_piece(struct request *r, double tokens)
+{
+    think(r, 0);
+    r->asked.stream = 0;
+    r->stream_reply = false;
+    r->usage.completion = (int64_t)tokens;
+}
+
+static void thinking(void **state)
+{
+    (void)state;
+    reply(think, 0, "usage.thinking-unsent", true);
+    reply(think, 1804, "usage.thinking-unsent", false);
+    reply(think_in_the_text, 200, "usage.thinking-unsent", false);
+    reply(think_in_the_text, 400, "usage.thinking-unsent", false); /* that is not counted */
+    reply(think_beside, 451, "usage.thinking-unsent", false);
+    reply(think_in_one_piece, 752, "usage.thinking-unsent", false); /* there is no such rate */
+    struct audit a = {0};
+    made_trace(&a);
+    think(scene_add(&a, plain), 0);
+    finding_all(&a, &audit_defaults);
+    const struct finding *x = finding_needs(&a, "usage.thinking-unsent");
+    assert_string_equal(x->effects.v[0].metric, "output_tps_user");
+    assert_true(fabs(x->effects.v[0].percent - 100 * (752.0 / 301 - 1)) < 1e-9);
+    audit_free(&a);
+}
+
 static void counts(void **state)
 {
     (void)state;
@@ -252,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts),
+        cmocka_unit_test(thinking),
         cmocka_unit_test(a_token_holds_so_much),
         cmocka_unit_test(a_recount_is_weighed),
         cmocka_unit_test(clocks),

@@ -331,6 +331,38 @@ static void a_workload_is_compared_with_its_like(void **state)
     audit_free(&a);
 }
 
+/* Workloads at the same time: each has its own T, and the trace the time that there was. */
+static void time_is_counted_once(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    static const char *const workloads[] = {"a", "b", "a"};
+    static const int at[] = {0, 500, 3000};
+    for (int i = 0; i < 3; i++) {
+        made_request(&a, (struct made){.t0 = at[i],
+                                       .first = at[i] + 100,
+                                       .step = 100,
+                                       .events = 10,
+                                       .tokens = 30,
+                                       .port = (uint16_t)(1 + i)});
+        made_entry(&a, (struct ledger_entry){.workload = workloads[i],
+                                             .name = "r",
+                                             .repeat = i / 2,
+                                             .group = -1,
+                                             .sent_ns = at[i],
+                                             .local_port = 1 + i});
+    }
+    made_figures(&a, &audit_defaults);
+    assert_int_equal(a.runs.n, 3);
+    struct metric_scope all = {1, 0, NULL};
+    near(metrics_find(&a, "duration", "value", all)->value, 2.5); /* 0 to 1.5 s, and 1 s */
+    near(metrics_find(&a, "output_tps", "value", all)->value, 90 / 2.5);
+    near(metrics_find(&a, "concurrency_avg", "value", all)->value, 3 / 2.5);
+    near(metrics_find(&a, "duration", "value", (struct metric_scope){1, 0, "a"})->value, 2);
+    audit_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +378,7 @@ int main(void)
         cmocka_unit_test(warm_up_is_left_out),
         cmocka_unit_test(traces_are_held_against_each_other),
         cmocka_unit_test(a_workload_is_compared_with_its_like),
+        cmocka_unit_test(time_is_counted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

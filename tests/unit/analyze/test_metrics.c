@@ -80,6 +80,149 @@ static void first_tokens_stated_or_assumed(void **state)
     audit_free(&a);
 }
 
+/* 64 events in 378 ms after 2.5 s, and 464 tokens of which 400 were thinking. */
+static const struct made thought = {.first = 2500, .step = 6, .events = 64, .tokens = 464};
+
+static struct request *one(struct audit *a, struct made m, int64_t thinking)
+{
+    *a = (struct audit){0};
+    made_trace(a);
+    made_request(a, m);
+    a->requests.v[0].usage.reasoning = thinking;
+    return &a->requests.v[0];
+}
+
+/* P26: its tokens were there before the first text, and in no window of it. */
+static void thinking_that_was_not_sent_is_left_out(void **state)
+{
+    (void)state;
+    struct audit a;
+    struct request *r = one(&a, thought, 400);
+    metrics_request_all(&a, &audit_defaults);
+    assert_int_equal(metrics_unsent(r), 400);
+    is_value(r, M_OUTPUT_TPS_USER, 63 / 0.378, GRADE_WIRE_STATED);
+    is_value(r, M_TPOT, 0.378 / 63, GRADE_WIRE_STATED);
+    is_value(r, M_E2E_OUTPUT_TPS, 464 / 2.878, GRADE_WIRE_STATED); /* they took their time */
+    assert_string_equal(r->metrics[M_TPOT].reason, "without 400 tokens of thinking that was not "
+                                                   "sent; n_1 assumed to be 1");
+    r->n1 = 401; /* counts on the way have them in n_1 */
+    metrics_request_all(&a, &audit_defaults);
+    is_value(r, M_OUTPUT_TPS_USER, 63 / 0.378, GRADE_WIRE_STATED);
+    r->n1 = 2; /* or count what is sent alone */
+    metrics_request_all(&a, &audit_defaults);
+    is_value(r, M_OUTPUT_TPS_USER, 62 / 0.378, GRADE_WIRE_STATED);
+    audit_free(&a);
+    r = one(&a, thought, 459); /* 5 tokens are no stream of 64 events: it is in the text */
+    assert_int_equal(metrics_unsent(r), 0);
+    audit_free(&a);
+}
+
+static void thinking_that_was_sent_counts(void **state)
+{
+    (void)state;
+    struct audit a;
+    struct request *r = one(&a, thought, 400);
+    r->reasoning_bytes = 1600;
+    r->text_bytes += 1600;
+    metrics_request_all(&a, &audit_defaults);
+    is_value(r, M_OUTPUT_TPS_USER, 463 / 0.378, GRADE_WIRE_STATED);
+    r->reasoning_bytes = 300; /* a summary of it */
+    metrics_request_all(&a, &audit_defaults);
+    is_withheld(r, M_OUTPUT_TPS_USER,
+                "464 tokens were stated, 400 of them thinking, for 1856 bytes of text: when those "
+                "were generated that have none is not known");
+    audit_free(&a);
+    struct made all = {.first = 100, .step = 20, .events = 464, .tokens = 464};
+    r = one(&a, all, 400); /* among the answer's text, as servers without a parser send it */
+    metrics_request_all(&a, &audit_defaults);
+    is_value(r, M_OUTPUT_TPS_USER, 50, GRADE_WIRE_STATED);
+    audit_free(&a);
+    all.events = 64;
+    all.tokens = 64;
+    r = one(&a, all, 400); /* of servers that do not count it in the first place */
+    metrics_request_all(&a, &audit_defaults);
+    is_value(r, M_OUTPUT_TPS_USER, 50, GRADE_WIRE_STATED);
+    audit_free(&a);
+    r = one(&a, all, 2); /* so few are in the text too: each token of it has an event */
+    metrics_request_all(&a, &audit_defaults);
+    is_value(r, M_OUTPUT_TPS_USER, 50, GRADE_WIRE_STATED);
+    audit_free(&a);
+}
+
+/* A token has a byte: the rest is of something that nobody sent, and nobody stated. */
+static void more_tokens_than_bytes_have_no_decode_rate(void **state)
+{
+    (void)state;
+    struct audit a;
+    struct request *r = one(&a, thought, -1);
+    metrics_request_all(&a, &audit_defaults);
+    is_withheld(r, M_OUTPUT_TPS_USER,
+                "464 tokens were stated, 0 of them thinking, for 256 bytes of text: when those "
+                "were generated that have none is not known");
+    is_value(r, M_E2E_OUTPUT_TPS, 464 / 2.878, GRADE_WIRE_STATED);
+    audit_free(&a);
+    r = one(&a, thought, -1); /* but for each event it is stated: 401 were there by the first */
+    for (size_t k = 0; k < r->out.n; k++)
+        r->out.v[k].stated = 401 + (int32_t)k;
+    r->n1 = 401;
+    metrics_request_all(&a, &audit_defaults);
+    is_value(r, M_OUTPUT_TPS_USER, 63 / 0.378, GRADE_WIRE_STATED);
+    audit_free(&a);
+    struct made some = thought;
+    some.tokens = 266; /* as good as one a byte */
+    r = one(&a, some, -1);
+    metrics_request_all(&a, &audit_defaults);
+    is_value(r, M_OUTPUT_TPS_USER, 265 / 0.378, GRADE_WIRE_STATED);
+    audit_free(&a);
+    some.tokens = 70; /* 3 beside the thinking */
+    some.events = 3;
+    r = one(&a, some, 67);
+    r->text_bytes = 12;
+    r->out.v[2].t_ns += 400 * MS;
+    metrics_request_all(&a, &audit_defaults);
+    is_withheld(r, M_OUTPUT_TPS_USER,
+                "3 tokens beside those of thinking that was not sent; 8 are needed");
+    audit_free(&a);
+}
+
+/* P47: the parser of thinking kept the first tokens back. */
+static void a_first_piece_that_was_held_back_has_no_n1(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t bytes; /* of the first of 24 events, the others have 4 … */
+        int64_t tokens, n1;
+        size_t in_first; /* more events in the first read */
+        bool held;
+    } cases[] = {
+        {160, 63, -1, 0, true},  {160, 63, 40, 0, false}, /* stated */
+        {160, 24, -1, 0, false},                          /* one long token */
+        {60, 63, -1, 0, false},                           /* not that long */
+        {160, 63, -1, 2, false}, /* three events of it: as many tokens as have come together */
+        {640, 63, -1, 2, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a;
+        struct made m = {.first = 600, .step = 90, .events = 24, .tokens = cases[i].tokens};
+        struct request *r = one(&a, m, -1);
+        r->out.v[0].bytes = cases[i].bytes;
+        r->text_bytes += cases[i].bytes - 4;
+        r->n1 = cases[i].n1;
+        for (size_t k = 1; k <= cases[i].in_first; k++)
+            r->out.v[k].packet = r->out.v[0].packet;
+        metrics_request_all(&a, &audit_defaults);
+        if (metrics_first_held(r) != cases[i].held ||
+            (r->metrics[M_TPOT].grade == GRADE_NOT_MEASURABLE) != cases[i].held)
+            fail_msg("case %zu: %s", i,
+                     r->metrics[M_TPOT].reason != NULL ? r->metrics[M_TPOT].reason : "");
+        if (i == 0)
+            is_withheld(r, M_OUTPUT_TPS_USER,
+                        "the first of 24 output events has 63 % of the text, as if it was held "
+                        "back: how many tokens were generated by then is not stated");
+        audit_free(&a);
+    }
+}
+
 static void negative_ttfb_is_printed(void **state)
 {
     (void)state;
@@ -503,6 +646,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_of_a_plain_request),
         cmocka_unit_test(first_tokens_stated_or_assumed),
+        cmocka_unit_test(thinking_that_was_not_sent_is_left_out),
+        cmocka_unit_test(thinking_that_was_sent_counts),
+        cmocka_unit_test(more_tokens_than_bytes_have_no_decode_rate),
+        cmocka_unit_test(a_first_piece_that_was_held_back_has_no_n1),
         cmocka_unit_test(negative_ttfb_is_printed),
         cmocka_unit_test(gates_close_where_they_say),
         cmocka_unit_test(thresholds_are_options),

@@ -43,10 +43,41 @@ static void waits_go_to_their_request(void **state)
     assert_int_equal(second.retransmissions + second.zero_windows, 0);
 }
 
+#define MS (INT64_C(1000000))
+
+/* Sent from 1000 to 1001 ms, ended at 3000 ms. */
+static bool left(int64_t at_ms, enum end_kind end, bool whole_request)
+{
+    struct tcp_conn c = {.t_left = at_ms < 0 ? -1 : at_ms * MS};
+    struct exchange x = {
+        .conn = &c, .request_complete = whole_request, .end = end, .t_end = 3000 * MS};
+    x.request_first.t_ready = 1000 * MS;
+    x.request_last.t_ready = 1001 * MS;
+    return reads_client_left(&x);
+}
+
+static void who_ended_it(void **state)
+{
+    (void)state;
+    assert_true(left(3000, END_RST, true));
+    assert_true(left(2000, END_FIN, true)); /* it closed, and the server after it */
+    assert_true(left(2000, END_RST, true));
+    assert_true(left(1000, END_FIN, false)); /* in the middle of the request */
+    assert_false(left(-1, END_RST, true));   /* the server's reset */
+    assert_false(left(-1, END_FIN, true));
+    assert_false(left(1001, END_RST, true)); /* it had nothing more to ask */
+    assert_false(left(1005, END_FIN, true));
+    assert_true(left(2000, END_TRACE, true)); /* and the server had not taken note */
+    assert_false(left(1000, END_TRACE, false));
+    assert_false(left(900, END_RST, true));  /* before this request */
+    assert_false(left(3500, END_FIN, true)); /* after its end */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_go_to_their_request),
+        cmocka_unit_test(who_ended_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

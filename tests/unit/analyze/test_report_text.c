@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "analyze/fidelity.h"
 #include "analyze/report_table.h"
 #include "analyze/report_text.h"
 #include "tests/unit/analyze/synthetic.h"
@@ -65,6 +66,13 @@ static void nothing_of_a_trace_reaches_the_terminal(void **state)
     made_request(&a, (struct made){.first = 100, .step = 20, .events = 10, .tokens = 10});
     struct trace_info *t = &a.traces.v[0];
     t->path = t->label = t->vantage = t->simulated = bad;
+    VEC_PUSH(&t->replaced, bad);
+    for (int sent = 0; sent < 3; sent++)
+        made_entry(&a, (struct ledger_entry){.workload = bad,
+                                             .name = bad,
+                                             .outcome = bad,
+                                             .group = -1,
+                                             .local_port = sent > 0 ? 6 + sent : 0});
     struct request *r = &a.requests.v[0];
     r->server = r->model = r->path = r->name = r->error = r->finish = bad;
     VEC_PUSH(&a.findings,
@@ -76,6 +84,9 @@ static void nothing_of_a_trace_reaches_the_terminal(void **state)
     VEC_PUSH(&a.claims.v[0].causes,
              ((struct cause){.id = bad, .title = bad, .formula = bad, .note = bad}));
     made_figures(&a, &audit_defaults);
+    fidelity_find(&a);
+    assert_int_equal(a.fidelity.n, 1);
+    assert_int_equal(a.fidelity.v[0].unseen.n, 2);
     struct buf out;
     report(&a, (struct report_text_options){.requests = true}, &out);
     for (size_t at = 0; at < out.n;) {
@@ -84,6 +95,52 @@ static void nothing_of_a_trace_reaches_the_terminal(void **state)
         if (cp != '\n' && (cp < 0x20 || (cp >= 0x7f && cp < 0xa0)))
             fail_msg("control character %#x before byte %zu", (unsigned)cp, at);
     }
+    buf_done(&out);
+    audit_free(&a);
+}
+
+/* What was replaced, what was never sent, and which repeats are one run. */
+static void a_replay_says_what_it_was(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < 2; i++) {
+        made_request(&a, (struct made){.t0 = 50 * i,
+                                       .first = 50 * i + 100,
+                                       .step = 20,
+                                       .events = 10,
+                                       .tokens = 10,
+                                       .port = (uint16_t)(1 + i)});
+        made_entry(&a, (struct ledger_entry){.workload = "w",
+                                             .name = "r",
+                                             .outcome = "complete",
+                                             .repeat = i,
+                                             .group = -1,
+                                             .sent_ns = 50 * i,
+                                             .local_port = 1 + i});
+    }
+    made_entry(
+        &a, (struct ledger_entry){.workload = "w", .name = "r", .outcome = "refused", .group = -1});
+    VEC_PUSH(&a.traces.v[0].replaced, "model a by b (2 requests)");
+    made_figures(&a, &audit_defaults);
+    fidelity_find(&a);
+    struct buf out;
+    report(&a, (struct report_text_options){0}, &out);
+    says(&out, "2 requests, all ok, 1 more never sent");
+    says(&out, "   replaced: model a by b (2 requests)\n");
+    says(&out, "1  w: 2 repeats overlap in time: their figures are those of one run\n");
+    says(&out, "2 of the ledger's 3 requests are on the wire");
+    says(&out, "never sent  1 refused");
+    buf_done(&out);
+    audit_free(&a);
+    made_trace(&a);
+    made_entry(
+        &a, (struct ledger_entry){.workload = "w", .name = "r", .outcome = "refused", .group = -1});
+    made_figures(&a, &audit_defaults);
+    fidelity_find(&a);
+    report(&a, (struct report_text_options){0}, &out);
+    says(&out, "no LLM request was seen; 1 was never sent");
     buf_done(&out);
     audit_free(&a);
 }
@@ -168,6 +225,7 @@ int main(void)
         cmocka_unit_test(a_withheld_rate_is_named_with_its_reason),
         cmocka_unit_test(nothing_to_audit),
         cmocka_unit_test(nothing_of_a_trace_reaches_the_terminal),
+        cmocka_unit_test(a_replay_says_what_it_was),
         cmocka_unit_test(colour_only_where_asked),
         cmocka_unit_test(the_worst_comes_first),
         cmocka_unit_test(lines_are_no_longer_than_100_columns),

@@ -95,6 +95,82 @@ static void warm_up_is_left_out(void **state)
     audit_free(&a);
 }
 
+/* Four repeats of 100 ms, one every 60 ms or every 96 ms, a little late; warm-up of the same
+ * numbers before. */
+static void repeats_that_overlap_are_one_run(void **state)
+{
+    (void)state;
+    for (int overlap = 0; overlap < 2; overlap++) {
+        struct audit a = {0};
+        made_trace(&a);
+        for (int i = 0; i < 2; i++) {
+            made_request(&a, sent(200 * i, 200 * i + 100, (uint16_t)(i + 1), 0));
+            struct ledger_entry warm = entry("r", i, -1, 200 * i, i + 1, 0);
+            warm.warmup = 1;
+            made_entry(&a, warm);
+        }
+        for (int i = 0; i < 4; i++) {
+            int at = 500 + i * (overlap ? 60 : 96);
+            made_request(&a, sent(at, at + 100, (uint16_t)(10 + i), 0));
+            made_entry(&a, entry("r", i, -1, at, 10 + i, 0));
+        }
+        runs_find(&a, &audit_defaults);
+        assert_int_equal(a.runs.n, overlap ? 1 : 4);
+        assert_int_equal(a.runs.v[0].requests.n, overlap ? 4 : 1);
+        assert_int_equal(a.runs.v[0].repeats, overlap ? 4 : 1);
+        assert_int_equal(a.runs.v[0].repeat, overlap ? -1 : 0);
+        assert_int_equal(a.runs.v[0].t_ns, EPOCH_NS);
+        for (size_t i = 0; i < 6; i++)
+            assert_int_equal(a.requests.v[i].run, overlap ? 0 : i < 2 ? i : i - 2);
+        audit_free(&a);
+    }
+}
+
+/* Two long repeats at once, then two one after the other; another workload runs beside all. */
+static void only_those_that_overlap_are_joined(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    static const struct {
+        int at, until, repeat;
+    } all[] = {{0, 100, 0}, {50, 200, 1}, {150, 250, 2}, {300, 400, 3}, {400, 500, 4}};
+    made_request(&a, sent(-10, 600, 99, 0));
+    struct ledger_entry beside = entry("b", 0, -1, -10, 99, 0);
+    beside.workload = "beside";
+    made_entry(&a, beside);
+    for (int i = 0; i < 5; i++) {
+        made_request(&a, sent(all[i].at, all[i].until, (uint16_t)(1 + i), 0));
+        made_entry(&a, entry("r", all[i].repeat, -1, all[i].at, 1 + i, 0));
+    }
+    runs_find(&a, &audit_defaults);
+    assert_int_equal(a.runs.n, 4);
+    assert_string_equal(a.runs.v[0].workload, "beside");
+    static const size_t runs[] = {0, 1, 1, 1, 2, 3};
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(a.requests.v[i].run, runs[i]);
+    assert_int_equal(a.runs.v[1].repeats, 3);
+    assert_int_equal(a.runs.v[1].end_ns, EPOCH_NS + 250 * MS);
+    assert_int_equal(a.runs.v[3].repeat, 4);
+    audit_free(&a);
+}
+
+static void unseen_entries_are_listed(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    made_request(&a, sent(0, 10, 1, 0));
+    made_entry(&a, entry("refused", 0, -1, 0, 0, 0));
+    made_entry(&a, entry("a", 0, -1, 0, 1, 0));
+    made_entry(&a, entry("lost", 0, -1, 0, 2, 0));
+    runs_find(&a, &audit_defaults);
+    assert_int_equal(a.traces.v[0].unseen.n, 2);
+    assert_string_equal(a.traces.v[0].unseen.v[0]->name, "refused");
+    assert_string_equal(a.traces.v[0].unseen.v[1]->name, "lost");
+    audit_free(&a);
+}
+
 static void groups_come_from_the_ledger(void **state)
 {
     (void)state;
@@ -199,6 +275,9 @@ int main(void)
         cmocka_unit_test(ledger_is_joined_by_port_and_place),
         cmocka_unit_test(other_ports_are_joined_by_order_if_the_numbers_agree),
         cmocka_unit_test(warm_up_is_left_out),
+        cmocka_unit_test(repeats_that_overlap_are_one_run),
+        cmocka_unit_test(only_those_that_overlap_are_joined),
+        cmocka_unit_test(unseen_entries_are_listed),
         cmocka_unit_test(groups_come_from_the_ledger),
         cmocka_unit_test(groups_without_ledger),
         cmocka_unit_test(company_of_a_long_request),

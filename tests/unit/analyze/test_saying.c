@@ -62,6 +62,26 @@ static void end(struct talk *t)
     arena_free(&t->texts);
 }
 
+/* The speaker is named in every delta of some servers, in that of the finish too: no event of the
+ * role, and one behind the text is no first one. */
+static void role_behind_the_text(void **state)
+{
+    (void)state;
+    struct talk t;
+    begin(&t, &dialect_openai_chat);
+    say(&t, "{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"a\"}}]}");
+    say(&t, "{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},"
+            "\"finish_reason\":\"stop\"}]}");
+    assert_int_equal(t.r.role_ns, -1);
+    assert_string_equal(t.r.finish, "stop");
+    end(&t);
+    begin(&t, &dialect_openai_chat);
+    say(&t, "{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}");
+    say(&t, "{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"a\"}}]}");
+    assert_int_equal(t.r.role_ns, at(0));
+    end(&t);
+}
+
 static void text_in_other_units(void **state)
 {
     (void)state;
@@ -122,6 +142,71 @@ static void counts_so_far_stay_what_they_are(void **state)
     end(&t);
     assert_int_equal(t.r.usage.completion, 5);
     assert_int_equal(t.r.stated_last, -1);
+}
+
+static void say_native(struct talk *t, int index, const char *text, int n)
+{
+    char data[256];
+    snprintf(data, sizeof data,
+             "{\"text\":\"%s\",\"index\":%d,\"meta_info\":{\"prompt_tokens\":4,"
+             "\"completion_tokens\":%d,\"finish_reason\":null}}",
+             text, index, n);
+    say(t, data);
+}
+
+/* SGLang's server repeats the text so far, or (--incremental-streaming-output) does not. */
+static void text_so_far_and_text_anew(void **state)
+{
+    (void)state;
+    static const char *const so_far[] = {"a", "a b", "a b", "a b c"};
+    static const char *const anew[] = {"one ", "two ", "three ", "on"};
+    struct talk t;
+    begin(&t, &dialect_sglang_generate);
+    for (int i = 0; i < 4; i++)
+        say_native(&t, 0, so_far[i], i + 1);
+    assert_int_equal(t.r.text_bytes, 5);
+    assert_int_equal(t.r.out.n, 3); /* one said nothing new */
+    end(&t);
+    begin(&t, &dialect_sglang_generate);
+    for (int i = 0; i < 4; i++)
+        say_native(&t, 0, anew[i], i + 1);
+    assert_int_equal(t.r.text_bytes, 4 + 4 + 6 + 2);
+    assert_int_equal(t.r.out.n, 4);
+    end(&t);
+    assert_int_equal(t.r.usage.completion, 4);
+}
+
+/* A list of prompts: each states what it has so far, and together they have the sum. */
+static void counts_of_several_prompts_are_added(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"a", "a b", "a b c"};
+    struct talk t;
+    begin(&t, &dialect_sglang_generate);
+    for (int i = 0; i < 6; i++)
+        say_native(&t, i % 2, texts[i / 2], i / 2 + 1);
+    assert_int_equal(t.r.usage.completion, 6);
+    assert_int_equal(t.r.usage.prompt, 8);
+    assert_int_equal(t.r.out.v[2].stated, 3);
+    assert_int_equal(t.r.choices_seen, 2);
+    t.r.asked.max_tokens = 3;
+    assert_int_equal(request_token_limit(&t.r), 6);
+    assert_true(request_interleaves(&t.r));
+    end(&t);
+}
+
+/* An all-zero usage at the end, behind a count that was none. */
+static void zeros_take_nothing_back(void **state)
+{
+    (void)state;
+    struct talk t;
+    begin(&t, &dialect_openai_chat);
+    say_counted(&t, 7, 5);
+    say(&t, "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}");
+    say(&t, "{\"choices\":[],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0}}");
+    assert_int_equal(t.r.usage.completion, 5);
+    assert_int_equal(t.r.usage.prompt, 7);
+    end(&t);
 }
 
 /* Each event states what it held alone: their sum is the count, and it grows from event to event.
@@ -205,9 +290,13 @@ static void repetitions_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(role_behind_the_text),
         cmocka_unit_test(text_in_other_units),
         cmocka_unit_test(answers_apart),
         cmocka_unit_test(counts_so_far_stay_what_they_are),
+        cmocka_unit_test(text_so_far_and_text_anew),
+        cmocka_unit_test(counts_of_several_prompts_are_added),
+        cmocka_unit_test(zeros_take_nothing_back),
         cmocka_unit_test(counts_of_one_event_each_are_added),
         cmocka_unit_test(one_count_is_no_proof),
         cmocka_unit_test(a_start_value_counts_as_stated),

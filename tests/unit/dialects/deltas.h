@@ -102,7 +102,7 @@ static inline void expect_vectors(const struct dialect *d, const struct vector *
         expect_vector(d, &v[i]);
         while (whole > 0 && v[i].data[whole - 1] == ' ')
             whole--;
-        for (size_t cut = 0; v[i].data[0] == '{' && cut < whole; cut++) {
+        for (size_t cut = 1; v[i].data[0] == '{' && cut < whole; cut++) {
             if (v[i].type != NULL && strcmp(v[i].type, "message") != 0)
                 break;
             read_as(d, v[i].type, (struct slice){v[i].data, cut}, &log);

@@ -52,7 +52,7 @@ static const struct vector llama[] = {
     {"ik_llama.cpp --send-done", "message", "[DONE]", "D"},
     {"whoever", "message", "{\"content\":[1],\"stop\":1,\"index\":-3}", "0"},
     {"whoever", "message", "[[[1]],null]", "0"},
-    {"whoever", "message", "x", "E0:not JSON"},
+    {"whoever", "message", "x", "P"},
 };
 
 static const struct vector tgi[] = {
@@ -93,7 +93,7 @@ static const struct vector tgi[] = {
      "E0:Input validation error"},
     {"whoever", "message", "{\"token\":7,\"generated_text\":{}}", "0"},
     {"whoever", "message", "[null,[],\"x\"]", "0"},
-    {"whoever", "message", "", "E0:not JSON"},
+    {"whoever", "message", "", "P"},
 };
 
 #define META(more) "\"meta_info\":{\"id\":\"r\",\"finish_reason\":" more "}"

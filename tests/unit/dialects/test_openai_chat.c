@@ -132,10 +132,10 @@ static const struct chunk chunks[] = {
      "\"delta\":{\"z\":{\"content\":\"no\"},\"content\":\"yes\"}}]}",
      "T0:yes"},
     /* no JSON */
-    {"", "E0:not JSON"},
+    {"", "P"},
     {"{\"choices\":[{\"delta\":{\"content\":\"x\"}}]", "E0:not JSON"},
     {C("{\"content\":\"x\"}") "}", "E0:not JSON"},
-    {"hello", "E0:not JSON"},
+    {"hello", "P"},
 };
 
 static void test_chunks(void **state)
@@ -186,7 +186,7 @@ static void test_every_prefix(void **state)
         size_t n = strlen(whole);
         if (whole[0] != '{' || strcmp(chunks[i].expected, "E0:not JSON") == 0)
             continue;
-        for (size_t cut = 0; cut < n; cut++) {
+        for (size_t cut = 1; cut < n; cut++) {
             read_as(d, "message", (struct slice){whole, cut}, &log);
             assert_string_equal(buf_text(&log), "E0:not JSON");
         }

@@ -69,7 +69,7 @@ static const struct vector vectors[] = {
     {"whoever", "message", "{\"choices\":[null,3,[{\"text\":\"no\"}],\"x\"],\"z\":[[{}]]}", "0"},
     {"whoever", "message", "{\"choices\":{\"text\":\"x\"}}", "0"},
     {"whoever", "message", "[]", "0"},
-    {"whoever", "message", "hello", "E0:not JSON"},
+    {"whoever", "message", "hello", "P"},
     {"whoever", "error", "out of memory", "E0:out of memory"},
 };
 

@@ -254,7 +254,7 @@ static size_t dones_of(const struct dialect *d)
     return d == &dialect_openai_chat || d == &dialect_openai_completions ||
                    d == &dialect_anthropic_messages || d == &dialect_sglang_generate
                ? d->put_done != NULL
-               : d->put_done == NULL;
+               : d->put_done == NULL || d == &dialect_openai_responses;
 }
 
 static size_t write_stream(struct buf *out, const struct dialect *d, const struct dialect_reply *r,

@@ -670,12 +670,13 @@ static void due_times_and_pauses(void **state)
 static void secrets_reach_the_server_alone(void **state)
 {
     (void)state;
-    static const struct plan_field added[] = {{"Authorization", "Bearer sesame-open"},
-                                              {"X-Tag", "t"}};
+    static const struct message_field added[] = {{"Authorization", "Bearer sesame-open", false},
+                                                 {"X-Tag", "t", false},
+                                                 {"X-Gate", "sesame-too", true}};
     struct fixture f;
     begin(&f, 1);
     f.o.fields = added;
-    f.o.n_fields = 2;
+    f.o.n_fields = 3;
     add(&f, "/length", now);
     add(&f, "/length", behind(0));
     run_all(&f);
@@ -685,8 +686,10 @@ static void secrets_reach_the_server_alone(void **state)
     assert_non_null(there);
     const char *kept = buf_text(&f.trace->sent[0]);
     assert_non_null(strstr(buf_text(there), "Authorization: Bearer sesame-open\r\nX-Tag: t\r\n"));
+    assert_non_null(strstr(buf_text(there), "\r\nX-Gate: sesame-too\r\n"));
     assert_null(strstr(kept, "sesame"));
     assert_non_null(strstr(kept, "Authorization: ******************\r\nX-Tag: t\r\n"));
+    assert_non_null(strstr(kept, "\r\nX-Gate: **********\r\n"));
     assert_int_equal(f.trace->sent[0].n, there->n);
     end(&f);
 }

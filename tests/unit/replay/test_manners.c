@@ -109,25 +109,25 @@ static void test_pieces(void **state)
 {
     (void)state;
     struct profile p = quick_profile();
-    p.role_event = ROLE_IN_EVERY;
-    expect_story(&p, ASK(STREAM), "TTTTFD", 4);
+    p.role_event = ROLE_IN_EVERY; /* the finish names the speaker too, and says nothing */
+    expect_story(&p, ASK(STREAM), "TTTTRFD", 4);
     p.thinking_tokens = 3;
-    expect_story(&p, ASK(STREAM), "HHHTFD", 4);
+    expect_story(&p, ASK(STREAM), "HHHTRFD", 4);
     p.tokens_per_event = 2; /* an event is of one kind */
-    expect_story(&p, ASK(STREAM), "HHTFD", 4);
+    expect_story(&p, ASK(STREAM), "HHTRFD", 4);
     p.thinking_tokens = 9;
-    expect_story(&p, ASK(STREAM), "HHFD", 4);
+    expect_story(&p, ASK(STREAM), "HHRFD", 4);
     p.thinking_tokens = 1;
     p.tokens_per_event = 0;
     p.delivery = DELIVERY_ONE_PIECE;
-    expect_story(&p, ASK(STREAM), "HTFD", 4);
+    expect_story(&p, ASK(STREAM), "HTRFD", 4);
     p.delivery = DELIVERY_PAIRS;
-    expect_story(&p, ASK(STREAM), "HTTTFD", 4);
+    expect_story(&p, ASK(STREAM), "HTTTRFD", 4);
     p.delivery = DELIVERY_COLLECT;
-    expect_story(&p, ASK(STREAM), "HTTTFD", 4);
+    expect_story(&p, ASK(STREAM), "HTTTRFD", 4);
     p.timings = true;
     p.usage = USAGE_ALWAYS;
-    expect_story(&p, ASK(STREAM), "HTTTFUCD", 4);
+    expect_story(&p, ASK(STREAM), "HTTTRFUCD", 4);
 }
 
 static void test_keepalives(void **state)

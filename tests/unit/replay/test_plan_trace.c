@@ -60,6 +60,15 @@ static void note(struct recording *r, const char *name, int64_t group, int64_t p
                                                 .nth = nth}));
 }
 
+/* Requests of p that were changed so. */
+static size_t changed(const struct plan *p, unsigned how)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->requests.n; i++)
+        n += (p->requests.v[i].changes & how) != 0;
+    return n;
+}
+
 static void done(struct recording *r, struct plan *p, struct replaced *replaced)
 {
     VEC_FREE(&r->exchanges);
@@ -137,10 +146,10 @@ static void fields_and_credentials(void **state)
     assert_ptr_equal(q[1].fields, q[0].fields);
     assert_string_equal(q[1].path, "/");
     assert_string_equal(q[2].path, "/p?a=1&b&c=");
-    assert_int_equal(replaced.credentials, 3);
+    assert_int_equal(changed(&p, PLAN_CREDENTIALS), 3);
     assert_int_equal(replaced.names.n, 2);
-    assert_int_equal(replaced.parameters, 2);
-    assert_int_equal(replaced.absolute, 1);
+    assert_int_equal(changed(&p, PLAN_PARAMETERS), 2);
+    assert_int_equal(changed(&p, PLAN_ABSOLUTE), 1);
     assert_string_equal(replaced.host, "old:1");
     done(&r, &p, &replaced);
 }
@@ -179,6 +188,68 @@ static void what_is_not_whole_is_not_sent(void **state)
     done(&r, &p, &replaced);
 }
 
+/* A body with another end than its fields say would be waited for, or read as the next request. */
+static void what_is_framed_otherwise_is_not_sent(void **state)
+{
+    (void)state;
+    struct recording r = {0};
+    struct plan p = {0};
+    struct replaced replaced = {0};
+    struct err e;
+    static struct http_field both[] = {{{"Content-Length", 14}, {"2", 1}},
+                                       {{"Transfer-Encoding", 17}, {"chunked", 7}}};
+    add(&r, 0, 0, 0)->body = slice_of("{ }");
+    struct recording_exchange *x = add(&r, 1, 0, 100);
+    x->fields = both;
+    x->n_fields = 2;
+    x = add(&r, 2, 0, 200);
+    x->fields = both + 1;
+    x->n_fields = 1;
+    assert_int_equal(plan_trace(&p, &r, "t", &replaced, &e), TA_OK);
+    assert_int_equal(p.requests.n, 1);
+    assert_int_equal(changed(&p, PLAN_CHUNKED), 1);
+    assert_int_equal(replaced.skips.n, 2);
+    assert_non_null(strstr(replaced.skips.v[0].why, "Content-Length is not the length"));
+    done(&r, &p, &replaced);
+}
+
+/* What is said is counted over what was sent, and the value of a credential is never said. */
+static void what_was_sent_is_counted(void **state)
+{
+    (void)state;
+    static const struct message_field added[] = {
+        {"X-A", "public", false}, {"X-Gate", "sesame", true}, {"x-gate", "open", false}};
+    struct recording r = {0};
+    struct plan p = {0};
+    struct replaced replaced = {0};
+    struct buf json;
+    struct err e;
+    add(&r, 0, 0, 0);
+    add(&r, 1, 0, 100);
+    add(&r, 2, 0, 200);
+    assert_int_equal(plan_trace(&p, &r, "t", &replaced, &e), TA_OK);
+    replaced_add(&replaced, added, 3);
+    replaced_count_plan(&replaced, &p);
+    buf_init(&json, 65536);
+    replaced_note(&replaced, &p, "new:2", "t", false, &json);
+    assert_non_null(strstr(buf_text(&json), "\"Host old:1 by new:2\",\"header field X-A by the"));
+    assert_null(strstr(buf_text(&json), "request"));
+    replaced_count_none(&replaced);
+    replaced_count(&replaced, &p.requests.v[1]);
+    buf_clear(&json);
+    replaced_note(&replaced, &p, "new:2", "t", true, &json);
+    const char *said = buf_text(&json);
+    assert_non_null(strstr(said, "\"Host old:1 by new:2 (1 request)\""));
+    assert_non_null(strstr(said, "\"header field X-A by the one of --header (1 request)\""));
+    assert_non_null(
+        strstr(said, "\"added: header field X-Gate, the credential from the environment"));
+    assert_non_null(strstr(said, "\"left out: Authorization, X-Service-Token (1 request)"));
+    assert_null(strstr(said, "sesame"));
+    assert_null(strstr(said, "x-gate"));
+    buf_done(&json);
+    done(&r, &p, &replaced);
+}
+
 struct model_case {
     const char *before, *after; /* after NULL: as it was */
 };
@@ -205,22 +276,28 @@ static void the_model_alone_changes(void **state)
         struct plan p = {0};
         struct replaced replaced = {0};
         struct err e;
-        add(&r, 0, 0, 0)->body = slice_of(c->before);
+        char length[24];
+        snprintf(length, sizeof length, "%zu", strlen(c->before));
+        struct http_field framed[] = {fields[0], fields[4]};
+        framed[1].value = slice_of(length);
+        struct recording_exchange *x = add(&r, 0, 0, 0);
+        x->body = slice_of(c->before);
+        x->fields = framed;
+        x->n_fields = 2;
         assert_int_equal(plan_trace(&p, &r, "t", &replaced, &e), TA_OK);
         assert_int_equal(replaced_model(&replaced, &p, "m\"x", &e), TA_OK);
         const struct plan_request *q = &p.requests.v[0];
         const char *want = c->after != NULL ? c->after : c->before;
         if (!slice_is(q->body, want))
             fail_msg("%s became %.*s", c->before, (int)q->body.n, q->body.p);
-        assert_int_equal(replaced.models, c->after != NULL);
-        assert_int_equal(replaced.without_model, c->after == NULL);
+        assert_int_equal(changed(&p, PLAN_MODEL), c->after != NULL);
+        assert_int_equal(changed(&p, PLAN_WITHOUT_MODEL), c->after == NULL);
         struct plan_request again = *q;
         plan_hash(&again);
         assert_string_equal(q->body_sha256, again.body_sha256);
-        char length[24] = "2"; /* as it was */
         if (c->after != NULL)
             snprintf(length, sizeof length, "%zu", strlen(c->after));
-        assert_string_equal(q->fields[2].value, length);
+        assert_string_equal(q->fields[1].value, length);
         done(&r, &p, &replaced);
     }
 }
@@ -231,6 +308,8 @@ int main(void)
         cmocka_unit_test(by_time_with_groups),
         cmocka_unit_test(fields_and_credentials),
         cmocka_unit_test(what_is_not_whole_is_not_sent),
+        cmocka_unit_test(what_is_framed_otherwise_is_not_sent),
+        cmocka_unit_test(what_was_sent_is_counted),
         cmocka_unit_test(the_model_alone_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

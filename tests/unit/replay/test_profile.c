@@ -65,6 +65,13 @@ static void test_defaults(void **state)
     assert_int_equal(p.leftover_mb, 0);
     assert_false(p.blocks || p.timings || p.says_stop || p.role_in_every || p.blank_document);
     assert_false(p.timings_in_every || p.usage_null || p.usage_repeats);
+    assert_false(p.role_alone || p.finish_absent || p.delta_nulls || p.usage_seconds);
+    assert_false(p.created_per_event || p.completions_new_ids || p.completions_one_usage);
+    assert_false(p.anthropic_output_only || p.anthropic_says_stop || p.responses_done);
+    assert_int_equal(p.usage_details, DETAILS_REASONING);
+    assert_int_equal(p.timings_names, TIMINGS_LLAMA);
+    assert_null(p.usage_object);
+    assert_null(p.completions_object);
     assert_int_equal(p.context_limit, 0);
     profile_done(&p);
 }
@@ -83,8 +90,15 @@ static void test_all_fields(void **state)
         "\"tokens_per_event\":4},\"head\":\"at-once\",\"role_event\":\"none\","
         "\"role_in_every\":true,\"usage\":\"with-finish-and-asked\",\"says_stop\":true,"
         "\"usage_null\":true,\"usage_repeats_finish\":true,\"timings_in_every\":true,"
+        "\"role_alone\":true,\"finish_absent\":true,\"delta_nulls\":true,"
+        "\"usage_details\":\"both\",\"usage_object\":\"o\",\"created_per_event\":true,"
+        "\"timings_names\":\"mlx-serve\","
+        "\"completions\":{\"object\":\"t\",\"new_ids\":true,\"one_usage\":true},"
+        "\"anthropic\":{\"output_only\":true,\"says_stop\":true},"
+        "\"responses\":{\"done\":true,\"heartbeat\":true},"
         "\"timings\":true,\"thinking\":{\"tokens\":3,\"member\":\"reasoning\"},"
-        "\"http\":{\"framing\":\"http-1.0\",\"fields\":[\"X-A: b\",\"X-C: d\"],"
+        "\"http\":{\"framing\":\"http-1.0\",\"event_stream\":\"text/"
+        "event-stream\",\"fields\":[\"X-A: b\",\"X-C: d\"],"
         "\"blank_document\":true},"
         "\"keepalive\":{\"line\":\": k\",\"every_s\":0.25,\"start\":\"second\"},"
         "\"context\":{\"limit\":32768,\"error\":\"{prompt} > {limit}\",\"error_type\":\"t\"},"
@@ -107,9 +121,18 @@ static void test_all_fields(void **state)
     assert_int_equal(p.usage, USAGE_WITH_FINISH_AND_ASKED);
     assert_true(p.role_in_every && p.says_stop && p.timings && p.blank_document);
     assert_true(p.usage_null && p.usage_repeats && p.timings_in_every);
+    assert_true(p.role_alone && p.finish_absent && p.delta_nulls && p.created_per_event);
+    assert_int_equal(p.usage_details, DETAILS_BOTH);
+    assert_int_equal(p.timings_names, TIMINGS_MLX_SERVE);
+    assert_string_equal(p.usage_object, "o");
+    assert_string_equal(p.completions_object, "t");
+    assert_true(p.completions_new_ids && p.completions_one_usage);
+    assert_true(p.anthropic_output_only && p.anthropic_says_stop);
+    assert_true(p.responses_done && p.responses_heartbeat);
     assert_int_equal(p.thinking_tokens, 3);
     assert_string_equal(p.thinking, "reasoning");
     assert_int_equal(p.framing, FRAMING_HTTP_1_0);
+    assert_string_equal(p.event_stream, "text/event-stream");
     assert_string_equal(p.fields, "X-A: b\r\nX-C: d\r\n");
     assert_string_equal(p.keepalive, ": k");
     assert_int_equal(p.keepalive_ns, 250000000);
@@ -141,6 +164,7 @@ static void test_contradictions(void **state)
     expect_fault("[\"openai-chat\"]", "[\"openai-chat\",\"cobol\"]", "dialects: expected a list");
     expect_fault("[\"openai-chat\"]", "\"openai-chat\"", "dialects: expected a list");
     expect_fault_with("\"http\":{\"fields\":[\"X: a\\r\\nY: b\"]}", "fields: expected a list");
+    expect_fault_with("\"http\":{\"event_stream\":\"text/plain\"}", "http: event_stream: expected");
     expect_fault_with("\"http\":{\"fields\":[\"X\"]}", "fields: expected a list");
     expect_fault_with("\"http\":{\"fields\":[\"content-LENGTH: 1\"]}", "fields: expected a list");
     expect_fault_with("\"http\":{\"fields\":\"X: a\"}", "fields: expected a list");
@@ -152,6 +176,10 @@ static void test_contradictions(void **state)
     expect_fault_with("\"head\":\"admitted\"", "head: \"admitted\"");
     expect_fault_with("\"head\":\"never\"",
                       "head: expected \"with-role\", \"at-once\" or \"admitted\"");
+    expect_fault_with("\"timings\":true,\"usage_seconds\":true", "usage_seconds: its clock");
+    expect_fault_with("\"completions\":{\"ids\":true}", "\"ids\" in completions");
+    expect_fault_with("\"usage_details\":\"all\"",
+                      "usage_details: expected \"reasoning\", \"cached\", \"both\" or \"none\"");
     expect_fault_with("\"timings\":1", "timings: expected true or false");
     expect_fault_with("\"leftover\":{\"mb\":0}", "mb: expected a whole number from 1");
     expect_fault("\"stream\"", "\"pairs\",\"tokens_per_event\":2", "tokens_per_event");

@@ -307,6 +307,18 @@ static const struct http_case requests[] = {
      "\"cd\"\nend fin\ndone complete @46\n",
      .gap_at = 40,
      .gap_n = 5},
+    {.name = "gap over just the rest of a body",
+     "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabGET /2 HTTP/1.1\r\n\r\n",
+     "head @0-37 POST / 1.1 length 9\n  Content-Length=9\nbody @38 \"ab\"\ngap @40 7\n"
+     "end gap\ndone gap @40\nhead @47-65 GET /2 1.1 none\nend fin\ndone complete @65\n",
+     .gap_at = 40,
+     .gap_n = 7},
+    {.name = "gap over just the rest of the last body",
+     "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 9\r\n\r\nabGET /2",
+     "head @0-56 POST / 1.1 length 9 last\n  Connection=close\n  Content-Length=9\n"
+     "body @57 \"ab\"\ngap @59 7\nend gap\ndone gap @59\n! http.bytes-after-close @66\n",
+     .gap_at = 59,
+     .gap_n = 7},
     {.name = "gap over the end of a body",
      "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab\r\nA: b\r\n\r\nGET /2 HTTP/1.1\r\n\r\n",
      "head @0-37 POST / 1.1 length 9\n  Content-Length=9\nbody @38 \"ab\"\ngap @40 7\n! http.gap "

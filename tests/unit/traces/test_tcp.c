@@ -919,8 +919,8 @@ static void test_hole_of_a_megabyte_behind(void **state)
         tcp_new((struct tcp_sink){&n, tally_open, tally_close}, (struct anomaly_sink){0});
     struct endpoint client = {4, {1}, 4000}, server = {4, {2}, 80};
     static uint8_t block[1 << 16];
-    struct segment s = {server, client, 1000, 0, TCP_ACK, 100, -1, block, 1, 1};
-    struct segment ack = {client, server, 1, 0, TCP_ACK, 100, -1, block, 0, 0};
+    struct segment s = {server, client, 1000, 0, TCP_ACK, 100, -1, block, 1, 1, false};
+    struct segment ack = {client, server, 1, 0, TCP_ACK, 100, -1, block, 0, 0, false};
     assert_int_equal(tcp_segment(tcp, &s, 0, 1), TA_OK);
     s.n = s.wire_n = sizeof block;
     s.seq = 1011; /* ten bytes missing */
@@ -944,7 +944,7 @@ static void test_stream_over_4_GiB(void **state)
     struct endpoint client = {4, {1}, 4000}, server = {4, {2}, 80};
     size_t size = 1 << 20;
     uint8_t *block = mem_zalloc(size);
-    struct segment s = {server, client, 77, 0, TCP_ACK, 100, -1, block, size, size};
+    struct segment s = {server, client, 77, 0, TCP_ACK, 100, -1, block, size, size, false};
     for (uint64_t i = 0; i < 4500; i++, s.seq += (uint32_t)size)
         assert_int_equal(tcp_segment(tcp, &s, 0, i + 1), TA_OK);
     assert_int_equal(n.bytes, 4500 * size);
@@ -960,7 +960,7 @@ static void test_connections_are_bounded(void **state)
     struct tcp *tcp =
         tcp_new((struct tcp_sink){&n, tally_open, tally_close}, (struct anomaly_sink){0});
     struct endpoint client = {4, {0}, 4000}, server = {4, {2}, 80};
-    struct segment s = {client, server, 1, 0, TCP_SYN, 100, -1, NULL, 0, 0};
+    struct segment s = {client, server, 1, 0, TCP_SYN, 100, -1, NULL, 0, 0, false};
     for (uint32_t i = 0; i < LIMIT_TCP_CONNECTIONS + 10; i++) {
         s.from.addr[1] = (uint8_t)(i >> 16);
         s.from.addr[2] = (uint8_t)(i >> 8);
@@ -997,7 +997,8 @@ static void test_stop(void **state)
     struct tally n = {0};
     struct tcp *tcp =
         tcp_new((struct tcp_sink){&n, stop_open, tally_close}, (struct anomaly_sink){0});
-    struct segment s = {{4, {1}, 9}, {4, {2}, 8}, 1, 0, 0, 1, -1, (const uint8_t *)"a", 1, 1};
+    struct segment s = {{4, {1}, 9}, {4, {2}, 8},          1, 0, 0,    1,
+                        -1,          (const uint8_t *)"a", 1, 1, false};
     assert_int_equal(tcp_segment(tcp, &s, 0, 1), TA_STOP);
     assert_int_equal(tcp_segment(tcp, &s, 0, 2), TA_STOP);
     assert_int_equal(tcp_finish(tcp), TA_STOP);
