@@ -110,6 +110,8 @@ static void apply_to_scope(const struct cause_row *row, const struct question *q
 {
     size_t before = out->all.n, kept = before;
     formula_apply(&row->formula, s, row->sign != NULL ? row->sign : row->applies, out);
+    if (out->all.n == before) /* and perhaps no array yet */
+        return;
     bool all = made_with_all(row, s, out->all.v + before, out->all.n - before);
     struct looked at = {0};
     size_t stand = 0;

@@ -2,6 +2,7 @@
 #include "analyze/claims_doubt.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "analyze/tool.h"
 
@@ -28,8 +29,26 @@ static double beyond(const struct question *q, const struct reading *r, const ch
     return isinf(least) ? 0 : least;
 }
 
+/* A gap of one of several choices that come at a time is as many times a gap of all (wire quirk 39:
+ * gaps are those of an index, counts those of all). Which a claim is about, nobody can tell. */
+static bool is_of_a_choice(const struct question *q, const struct reading *r)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    uint32_t choices = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *x = &s->a->requests.v[s->requests.v[i]];
+        if (x->choices_seen > choices)
+            choices = x->choices_seen;
+    }
+    struct interval all = r->estimate.interval;
+    return strcmp(q->name->name, "itl") == 0 && choices > 1 &&
+           interval_meets((struct interval){all.lo, all.hi * choices}, q->claimed);
+}
+
 const char *claims_doubt(const struct question *q, const struct claim *c, const struct reading *r)
 {
+    if (is_of_a_choice(q, r))
+        return "several choices came at a time: it may be the gap of one of them, or of all";
     const struct tool_formula *f = q->basis != NULL ? q->basis->formula : NULL;
     const char *what;
     double later = beyond(q, r, &what);

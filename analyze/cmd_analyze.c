@@ -29,6 +29,7 @@
 #include "analyze/slo.h"
 #include "traces/base/log.h"
 #include "traces/base/mem.h"
+#include "traces/base/same_file.h"
 
 enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_ENVIRONMENT = 4 };
 
@@ -465,10 +466,29 @@ static void judge_claims(struct audit *a, const struct config *c, struct claim_f
     claim_files_fold(files, a);
 }
 
+/* What is read is not written over, whether it was read before or not. */
+static int keep_inputs(const struct config *c, char **paths, int n)
+{
+    struct err e;
+    int rc = TA_OK;
+    for (int i = 0; rc == TA_OK && i < n; i++)
+        rc = same_file_refuse(paths[i], c->output, "-o", &e);
+    for (size_t i = 0; rc == TA_OK && i < c->claims_files.n; i++)
+        rc = same_file_refuse(c->claims_files.v[i], c->output, "-o", &e);
+    for (size_t i = 0; rc == TA_OK && i < c->tokenizers.n; i++) {
+        const char *equals = strchr(c->tokenizers.v[i], '='); /* MODEL=FILE */
+        const char *file = equals != NULL ? equals + 1 : c->tokenizers.v[i];
+        rc = same_file_refuse(file, c->output, "-o", &e);
+    }
+    return rc == TA_OK ? EXIT_DONE : usage_error(&e);
+}
+
 static int analyze(struct audit *a, const struct config *c, struct claim_files *files, char **paths,
                    int n)
 {
-    int status = add_claims(a, c);
+    int status = keep_inputs(c, paths, n);
+    if (status == EXIT_DONE)
+        status = add_claims(a, c);
     if (status == EXIT_DONE)
         status = read_claims(a, c, files);
     if (status == EXIT_DONE)

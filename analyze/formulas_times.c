@@ -274,6 +274,8 @@ static void with_warmup(const struct scope *s, enum when to, struct estimates *o
     struct formula f = {"", SHAPE_TIME, COUNT_NONE, AT_T0, to, false, NULL};
     size_t before = out->all.n;
     formula_apply(&f, s, NULL, out);
+    if (out->all.n == before) /* and perhaps no array yet */
+        return;
     double usual = median_of(out->all.v + before, out->all.n - before);
     bool *in = runs_of(s), any = false;
     for (size_t i = 0; i < s->a->requests.n; i++) {

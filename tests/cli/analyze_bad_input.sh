@@ -61,4 +61,14 @@ expect 2 'tolerance' "$tmp/good.pcapng" --tolerance 2
 expect 2 'no-such-option' "$tmp/good.pcapng" --no-such-option
 expect 4 'nowhere' "$tmp/good.pcapng" -o "$tmp/nowhere/x.txt"
 
+# What is read is never written over.
+cp "$tmp/good.pcapng" "$tmp/kept.pcapng"
+echo '{"metric": "ttft", "value": 1, "unit": "s"}' >"$tmp/kept.json"
+ln -s kept.pcapng "$tmp/link.pcapng"
+expect 2 'read and written at once' "$tmp/kept.pcapng" -o "$tmp/kept.pcapng"
+expect 2 'read and written at once' "$tmp/kept.pcapng" -o "$tmp/link.pcapng"
+expect 2 'read and written at once' "$tmp/good.pcapng" --claims "$tmp/kept.json" -o "$tmp/kept.json"
+cmp -s "$tmp/good.pcapng" "$tmp/kept.pcapng" || fail "a trace was written over"
+grep -q ttft "$tmp/kept.json" || fail "claims were written over"
+
 passed

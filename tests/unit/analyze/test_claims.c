@@ -232,6 +232,42 @@ static void ten_rates(struct audit *a)
     scene_figures(a);
 }
 
+/* Two choices at a time, a token each 10 ms together: each has one in 20 ms. */
+static void a_gap_of_one_choice_or_of_all(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t choices;
+        const char *claim;
+        enum verdict verdict;
+    } cases[] = {
+        {2, "itl.mean=20.0ms", VERDICT_NOT_MEASURABLE}, {2, "itl.mean=10.0ms", VERDICT_CONFIRMED},
+        {2, "itl.mean=30.0ms", VERDICT_DIFFERS},        {1, "itl.mean=20.0ms", VERDICT_DIFFERS},
+        {1, "itl.mean=10.0ms", VERDICT_CONFIRMED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit a = {0};
+        made_trace(&a);
+        for (int k = 0; k < 3; k++) {
+            double t0 = 3.0 * k;
+            struct request *r = scene_add(&a, (struct act){.t0 = t0,
+                                                           .head = t0 + 0.2,
+                                                           .first = t0 + 0.2,
+                                                           .last = t0 + 1.2,
+                                                           .end = t0 + 1.2,
+                                                           .events = 101,
+                                                           .tokens = 101,
+                                                           .n1 = 1});
+            r->choices_seen = cases[i].choices;
+        }
+        scene_figures(&a);
+        const struct claim *c = scene_judge(&a, &audit_defaults, cases[i].claim);
+        if (c->verdict != cases[i].verdict)
+            fail_msg("%u, %s: %s", cases[i].choices, cases[i].claim, verdict_name(c->verdict));
+        audit_free(&a);
+    }
+}
+
 /* What n_1 may be: as far as it is unknown, and no further. */
 static void the_first_read_is_as_unknown_as_it_is(void **state)
 {
@@ -489,6 +525,7 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_named),
         cmocka_unit_test(evidence_is_where_the_bytes_are),
         cmocka_unit_test(judging_twice_is_judging_once),
+        cmocka_unit_test(a_gap_of_one_choice_or_of_all),
         cmocka_unit_test(the_first_read_is_as_unknown_as_it_is),
         cmocka_unit_test(the_statistic_that_fits_is_named),
         cmocka_unit_test(parts_of_a_trace),
