@@ -304,11 +304,6 @@ uint64_t member_file_bytes(const struct member_file *f)
     return f->bytes_written;
 }
 
-const char *member_file_path(const struct member_file *f)
-{
-    return f->path;
-}
-
 int member_file_close(struct member_file *f, struct err *e)
 {
     if (f == NULL)

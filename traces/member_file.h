@@ -52,7 +52,6 @@ void member_file_hurry(struct member_file *f); /* from any thread; see writer_hu
 
 uint64_t member_file_part(const struct member_file *f);  /* of the rotation, from 1 */
 uint64_t member_file_bytes(const struct member_file *f); /* of it on the disk */
-const char *member_file_path(const struct member_file *f);
 
 /* Frees f. */
 int member_file_close(struct member_file *f, struct err *e);
