@@ -194,8 +194,10 @@ static void add_ratio(double *ratios, struct reuse *out, const struct request *f
                       const struct request *r)
 {
     if (first->alone && r->alone && metrics_request_counts(first) && metrics_request_counts(r) &&
-        ttft(first) > 0 && !isnan(ttft(r)))
+        ttft(first) > 0 && !isnan(ttft(r))) {
         ratios[out->ratios++] = ttft(r) / ttft(first);
+        out->denied += r->usage.cached == 0;
+    }
 }
 
 void behaviour_reuse(const struct audit *a, const struct run_scope *s, struct reuse *out)
@@ -207,7 +209,8 @@ void behaviour_reuse(const struct audit *a, const struct run_scope *s, struct re
         const struct request *r = nth(a, s, i);
         if (r->body_sha256 != NULL)
             v[out->requests++] = (struct body){r->body_sha256, r};
-        if (r->usage.prompt < 0 || r->usage.cached < 0)
+        /* More cached than prompted: the prompt was counted without it, and there is no share. */
+        if (r->usage.prompt < 0 || r->usage.cached < 0 || r->usage.cached > r->usage.prompt)
             continue;
         out->stated++;
         out->prompt += r->usage.prompt;
@@ -279,7 +282,9 @@ void behaviour_early(const struct audit *a, const struct run_scope *s, double sh
         size_t at_limit = 0;
         for (end = i; end < n && v[end].limit == v[i].limit; end++)
             at_limit += reached(&v[end]);
-        for (size_t k = i; k < end && 2 * at_limit >= end - i; k++) {
+        for (size_t k = i; k < end; k++) {
+            if (2 * at_limit < end - i && !a->requests.v[v[k].index].asked.ignore_eos)
+                continue;
             bool early = (double)v[k].tokens < share * (double)v[k].limit;
             all[out->asked++] = v[k].e2el;
             if (reached(&v[k]))
@@ -399,10 +404,12 @@ static void put_lengths(struct audit *a, const struct run_scope *s, const struct
         (struct distribution){
             .name = "early_share",
             .formula = "answers below --early-stop of max_tokens / all whose limit half of them "
-                       "reach",
+                       "reach, or that ignore_eos was asked for",
             .grade = GRADE_STATED,
-            .reason =
-                e.asked == 0 ? "no max_tokens was asked for that half of the answers reach" : NULL},
+            .reason = e.asked == 0
+                          ? "no max_tokens was asked for that half of the answers reach, and none "
+                            "with ignore_eos"
+                          : NULL},
         (double)e.early, (double)e.asked, e.asked);
 }
 

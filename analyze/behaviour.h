@@ -31,13 +31,15 @@ struct reuse {
     double ttft_ratio;         /* median of ttft / that of the body's first request; NAN */
     struct interval interval;
     size_t ratios;
+    size_t denied; /* … of which the repeat states that nothing was cached */
     size_t first_cached; /* index of the first request with cached tokens; SIZE_MAX */
 };
 void behaviour_reuse(const struct audit *a, const struct run_scope *s, struct reuse *out);
 
 /* Answers of unequal length to the same limit. */
 struct early_stops {
-    size_t asked; /* successes with N and max_tokens, where half or more of that limit reached it */
+    size_t asked; /* successes with N and max_tokens, where half or more of that limit reached it,
+                     or with ignore_eos */
     size_t early; /* of them, N below the share */
     size_t first; /* index of the first early one */
     double e2el_ratio; /* median e2el of all asked / of those that reached it */

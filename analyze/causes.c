@@ -9,10 +9,11 @@
 #include "analyze/catalogue.h"
 #include "analyze/causes_row.h"
 
-#define PACKED 1.1       /* tokens an event, from which events are no tokens */
-#define WIDEST 2.0       /* hi/lo of an interval that still says something by its number */
-#define PARSE_SHARE 0.1  /* of the wait for the head, below which it was parsing alone */
-#define POWER_SPREAD 1.1 /* the same for powers of ten, which fit easily */
+#define PACKED 1.1        /* tokens an event, from which events are no tokens */
+#define WIDEST 2.0        /* hi/lo of an interval that still says something by its number */
+#define EXACT_SPREAD 1.02 /* … and of one by which it can tell that it gives the claim exactly */
+#define PARSE_SHARE 0.1   /* of the wait for the head, below which it was parsing alone */
+#define POWER_SPREAD 1.1  /* the same for powers of ten, which fit easily */
 
 const struct cause_rows *const cause_tables[] = {
     &causes_counts,     &causes_times,    &causes_streams, &causes_load,
@@ -177,8 +178,22 @@ static bool takes_mean(const struct question *q)
     return q->stat == STAT_MEAN;
 }
 
+/* Are there requests with text that no estimate is of? Not yet sorted: those of a request stand
+ * together. */
+static bool leaves_some_out(const struct scope_set *set, const struct estimates *e)
+{
+    size_t of = 0, all = 0;
+    for (size_t i = 0; i < e->all.n; i++)
+        of += e->all.v[i].request != NULL &&
+              (i == 0 || e->all.v[i].request != e->all.v[i - 1].request);
+    for (size_t i = 0; i < set->scopes.n; i++)
+        all += requests_with_text(&set->scopes.v[i]);
+    return of > 0 && of < all;
+}
+
 /* The reading of a row that meets the claim; the widest set wins. */
-static bool row_meets(const struct cause_row *row, const struct question *q, struct reading *r)
+static bool row_meets(const struct cause_row *row, const struct question *q, struct reading *r,
+                      bool *of_some)
 {
     bool met = false;
     for (size_t i = 0; i < 2 * q->sets.n && !met; i++) {
@@ -187,6 +202,7 @@ static bool row_meets(const struct cause_row *row, const struct question *q, str
         if (whose == OF_ALL && !takes_mean(q))
             continue;
         apply(row, q, &q->sets.v[i / 2], whose, &all);
+        *of_some = leaves_some_out(&q->sets.v[i / 2], &all);
         estimates_sort(&all);
         met = question_fits(q, i / 2, &all, r) && !says_nothing(row, &r->estimate);
         estimates_free(&all);
@@ -194,15 +210,28 @@ static bool row_meets(const struct cause_row *row, const struct question *q, str
     return met;
 }
 
+/* A sign that some requests have is worth less than a formula that gives the claim of all of them
+ * to the digit. */
+static int rank_of(const struct cause *x)
+{
+    if (x->all_but_right)
+        return 4;
+    if (x->by_sign)
+        return x->of_some && !x->exact ? 2 : 0;
+    return x->exact && !x->of_some ? 1 : 3;
+}
+
 static int by_rank(const void *a, const void *b)
 {
     const struct cause *x = a, *y = b;
-    if (x->by_sign != y->by_sign)
-        return x->by_sign ? -1 : 1;
+    if (rank_of(x) != rank_of(y))
+        return rank_of(x) < rank_of(y) ? -1 : 1;
     if (x->of_part != y->of_part)
         return x->of_part ? 1 : -1;
     if (x->inverted != y->inverted)
         return x->inverted ? 1 : -1;
+    if (x->exact != y->exact)
+        return x->exact ? -1 : 1;
     double p = interval_spread(x->interval), q = interval_spread(y->interval);
     if (p != q)
         return p < q ? -1 : 1;
@@ -275,26 +304,96 @@ struct trial {
 };
 
 /* What a figure beside a confirmed claim is held against: the claim's own reading, but where it is
- * that reading itself, a count of more than there are, the first one. */
+ * that reading itself, another count than its first one, the first. */
 static double held_against(const struct trial *t, double value)
 {
-    bool same = value == t->c->recomputed && value > t->right;
+    bool same = value == t->c->recomputed && t->right > 0;
     if (!isnan(t->ours))
         return t->ours;
     return same && t->q->name->dimension == DIM_COUNT ? t->right : t->c->recomputed;
+}
+
+/* The wait for a document is the time of all of it. Where some answers are documents, the figure of
+ * the streams alone is what one of all was moved from (P53); NAN: row takes none of both. */
+static double of_streams(const struct cause_row *row, const struct question *q,
+                         const struct reading *met)
+{
+    bool both = row->formula.fn == formula_ttft_mixed || row->formula.fn == formula_ttft_documents;
+    struct question alike = *q;
+    struct reading r;
+    alike.stat = met->stat;
+    for (size_t i = 0; both && i < q->sets.n; i++) {
+        if (q->sets.v[i].label == met->label &&
+            question_typical(&alike, i, &definitions[D_TTFT_STREAMS], &r))
+            return r.estimate.value;
+    }
+    return NAN;
+}
+
+static double effect_of(const struct trial *t, double value, double streams)
+{
+    if (!t->beside)
+        return NAN;
+    return 100 * (value / (isnan(streams) ? held_against(t, value) : streams) - 1);
+}
+
+static const char *note_of(const struct cause_row *row, const struct question *q,
+                           const struct reading *met, double streams)
+{
+    char text[64];
+    if (row->sign != NULL && !met->estimate.sign)
+        return NULL;
+    if (isnan(streams))
+        return row->note;
+    return audit_printf(q->a, "%s; of the streams alone it is %s", row->note,
+                        claim_value_text(q->name->dimension, streams, text));
+}
+
+/* Does it give the claim as printed, the tolerance aside, and little else? */
+static bool is_exact(const struct claim *c, struct interval i)
+{
+    return interval_spread(i) <= EXACT_SPREAD &&
+           interval_meets(i, interval_around(c->claimed, c->printed));
+}
+
+/* Where the figure is withheld, the claim may be what it would have been: then a formula from other
+ * marks that comes to the same proves nothing. */
+static bool is_all_but_right(const struct cause_row *row, const struct question *q)
+{
+    const struct formula *f = &row->formula;
+    bool of_times = row >= causes_times.rows && row < causes_times.rows + causes_times.n;
+    struct reading r;
+    bool met = false;
+    if (!of_times || (f->fn == NULL && f->from == AT_O1 && f->to == AT_OM))
+        return false;
+    for (size_t i = 0; i < CLAIM_DEFINITIONS && q->definitions[i] != NULL && !met; i++) {
+        struct definition d = *q->definitions[i];
+        d.gate = -1;
+        met = question_figure(q, &d, &r) && interval_meets(r.estimate.interval, q->claimed);
+    }
+    return met;
+}
+
+/* A claim that is confirmed is that what its name says first: what else it may stand for was no
+ * mistake. */
+static unsigned subjects_tried(const struct trial *t)
+{
+    return (unsigned)t->q->name->subject | (t->beside ? 0 : t->q->name->also);
 }
 
 static void try_row(const struct cause_row *row, const struct trial *t)
 {
     const struct question *q = t->q;
     struct reading r;
-    if ((row->subjects & (unsigned)q->name->subject) == 0 || !row_meets(row, q, &r) ||
+    bool of_some;
+    if ((row->subjects & subjects_tried(t)) == 0 || !row_meets(row, q, &r, &of_some) ||
         distance(t->c->claimed, r.estimate.interval) > t->off / 2 ||
         (!t->beside && may_be_right(t->right, &r.estimate)) ||
         (t->collected && r.label != NULL && of_decoding(row)))
         return;
     const char *text = row->formula.text;
     bool invert = q->name->inverse && !row->per_token;
+    double streams = of_streams(row, q, &r);
     struct cause found = {
         .id = row->id,
         .title = catalogue_find(row->id)->title,
@@ -304,9 +403,11 @@ static void try_row(const struct cause_row *row, const struct trial *t)
         .by_sign = r.estimate.sign,
         .of_part = r.label != NULL,
         .inverted = invert,
-        .note = row->sign == NULL || r.estimate.sign ? row->note : NULL,
-        .effect_percent =
-            t->beside ? 100 * (r.estimate.value / held_against(t, r.estimate.value) - 1) : NAN,
+        .note = note_of(row, q, &r, streams),
+        .effect_percent = effect_of(t, r.estimate.value, streams),
+        .exact = is_exact(t->c, r.estimate.interval),
+        .of_some = of_some,
+        .all_but_right = isnan(t->right) && is_all_but_right(row, q),
     };
     bool moves = isfinite(found.effect_percent) && found.effect_percent != 0;
     bool known = interval_spread(found.interval) <= WIDEST;
@@ -343,20 +444,17 @@ static void try_all(const struct question *q, struct claim *c, bool beside, bool
         qsort(c->causes.v, c->causes.n, sizeof *c->causes.v, by_rank);
 }
 
-/* Powers of ten fit too easily: only if nothing else does, and only a thousand at a time. */
-static void try_powers(const struct question *q, struct claim *c)
+/* A definition times powers of ten. */
+static void try_powers_of(const struct question *q, const struct definition *d, struct claim *c)
 {
     static const double powers[] = {1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9};
-    const struct definition *d = q->definitions[0];
     struct estimates all = {0};
     struct estimate e;
-    enum dimension dim = q->name->dimension;
     for (size_t i = 0; q->sets.n > 0 && i < q->sets.v[0].scopes.n; i++)
         definition_apply(d, &q->sets.v[0].scopes.v[i], &all);
     estimates_sort(&all);
     enum stat stat = all.all.n == 1 ? STAT_VALUE : q->stat == STAT_VALUE ? STAT_P50 : q->stat;
-    bool any = (dim == DIM_TIME || dim == DIM_TOKEN_RATE) && q->claimed.lo > 0 &&
-               estimates_stat(&all, stat, &e) && interval_spread(e.interval) <= POWER_SPREAD;
+    bool any = estimates_stat(&all, stat, &e) && interval_spread(e.interval) <= POWER_SPREAD;
     for (size_t i = 0; any && i < sizeof powers / sizeof *powers; i++) {
         struct cause found = {.id = "P34",
                               .title = catalogue_find("P34")->title,
@@ -368,6 +466,17 @@ static void try_powers(const struct question *q, struct claim *c)
             VEC_PUSH(&c->causes, found);
     }
     estimates_free(&all);
+}
+
+/* Powers of ten fit too easily: only if nothing else does, and only a thousand at a time. */
+static void try_powers(const struct question *q, struct claim *c)
+{
+    enum dimension dim = q->name->dimension;
+    bool any = (dim == DIM_TIME || dim == DIM_TOKEN_RATE) && q->claimed.lo > 0;
+    for (size_t i = 0; any && i < CLAIM_DEFINITIONS && q->definitions[i] != NULL; i++) {
+        if (c->causes.n == 0)
+            try_powers_of(q, q->definitions[i], c);
+    }
 }
 
 /* Long before any byte of a reply: whose clock started when the reply had come, and was only
@@ -395,6 +504,15 @@ static void try_buffered(const struct question *q, struct claim *c)
                                  .effect_percent = NAN,
                              }));
     estimates_free(&all);
+}
+
+bool cause_of_counts(const char *id)
+{
+    for (size_t i = 0; i < causes_counts.n; i++) {
+        if (strcmp(causes_counts.rows[i].id, id) == 0)
+            return true;
+    }
+    return false;
 }
 
 bool causes_give(const struct claim *c)

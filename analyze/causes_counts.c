@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/causes_row.h"
+#include "analyze/metrics.h"
 #include "analyze/stat.h"
 #include "traces/base/mem.h"
 
@@ -40,6 +41,37 @@ static bool prompt_unstated(const struct scope *s, const struct request *r)
 static bool packed_or_unstated(const struct scope *s, const struct request *r)
 {
     return cause_packed(s, r) || unstated(s, r);
+}
+
+/* As good as all its tokens are there too, and a few events more may be marks of it. */
+static bool events_differ(const struct request *r, enum count events)
+{
+    double n = formula_count(r, COUNT_N);
+    return isnan(n) || differ(formula_count(r, events), n);
+}
+
+static bool sign_and_one(const struct scope *s, const struct request *r)
+{
+    (void)s;
+    return events_differ(r, COUNT_EVENTS_AND_ONE);
+}
+
+static bool sign_choices(const struct scope *s, const struct request *r)
+{
+    (void)s;
+    return events_differ(r, COUNT_EVENTS_CHOICES);
+}
+
+static bool sign_data(const struct scope *s, const struct request *r)
+{
+    (void)s;
+    return events_differ(r, COUNT_EVENTS_DATA);
+}
+
+static bool sign_all_events(const struct scope *s, const struct request *r)
+{
+    (void)s;
+    return events_differ(r, COUNT_EVENTS_ALL);
 }
 
 static bool sign_pieces(const struct scope *s, const struct request *r)
@@ -123,11 +155,18 @@ static bool states_reasoning(const struct scope *s, const struct request *r)
 static bool reasoning_inside(const struct scope *s, const struct request *r)
 {
     double n = formula_count(r, COUNT_N), both = formula_count(r, COUNT_N_AND_R);
-    if (!states_reasoning(s, r) || (double)r->usage.reasoning > n)
+    if (!states_reasoning(s, r) || (double)r->usage.reasoning > n || metrics_beside(r) > 0)
         return false;
     if (r->recounted >= 0)
         return fabs((double)r->recounted - n) < fabs((double)r->recounted - both);
     return (double)r->out.n <= n + FAR_TOKENS;
+}
+
+/* The server's own count is that of the answer alone. */
+static bool reasoning_outside(const struct scope *s, const struct request *r)
+{
+    (void)s;
+    return metrics_uncounted(r) != 0;
 }
 
 static bool sign_reasoning_inside(const struct scope *s, const struct request *r)
@@ -273,8 +312,22 @@ static bool evaluated_less(const struct scope *s, const struct request *r)
     }
 #define LESS_ONE(tokens) ((enum count)((tokens) | COUNT_LESS_ONE))
 
-/* Where a count was stated, only a count shows that it was not taken: rates are too near to others.
- */
+/* Events that have no text, counted with those that have. Who divides counts all that he parses, up
+ * to the end of it; such events are in every stream, and make a rate suspect by its number alone,
+ * where there was another count to go by. */
+#define EVENTS_AS(text, events, sign)                                                              \
+    COUNTED_ROW("P01", SUBJECT_OUTPUT_TOKENS, CAUSE_COUNT(text, events), NULL, sign, p01_all_note)
+#define EVENT_RATES_AS(text, events, sign)                                                         \
+    COUNTED_ROW("P01", SUBJECTS_DECODING, CAUSE_RATE(text "/(o_M-o_1)", events, AT_O1, AT_OM),     \
+                NULL, sign, p01_all_note),                                                         \
+        COUNTED_ROW("P01", SUBJECT_WHOLE, CAUSE_RATE(text "/(z-t0)", events, AT_T0, AT_Z), NULL,   \
+                    sign, p01_all_note),                                                           \
+        COUNTED_ROW("P01", SUBJECT_THROUGHPUT,                                                     \
+                    CAUSE_RUN_RATE("sum(" text ")/T", events, AT_T0, AT_END), NULL, sign,          \
+                    p01_all_note)
+
+/* Where a count was stated, a count or the rate of all the request shows that it was not taken:
+ * rates of decoding are too near to others. */
 #define GUESSED_AS(text, tokens)                                                                   \
     COUNTED_ROW("P07", SUBJECTS_DECODING, CAUSE_RATE(text "/(o_M-o_1)", tokens, AT_O1, AT_OM),     \
                 unstated, unstated, p07_note),                                                     \
@@ -282,7 +335,7 @@ static bool evaluated_less(const struct scope *s, const struct request *r)
                     CAUSE_RATE("(" text "-1)/(o_M-o_1)", LESS_ONE(tokens), AT_O1, AT_OM),          \
                     unstated, unstated, p07_note),                                                 \
         COUNTED_ROW("P07", SUBJECT_WHOLE, CAUSE_RATE(text "/(o_M-t0)", tokens, AT_T0, AT_OM),      \
-                    unstated, unstated, p07_note),                                                 \
+                    NULL, unstated, p07_note),                                                     \
         COUNTED_ROW("P07", SUBJECT_OUTPUT_TOKENS, CAUSE_COUNT(text, tokens), NULL, unstated,       \
                     p07_note),                                                                     \
         COUNTED_ROW("P07", SUBJECT_THROUGHPUT,                                                     \
@@ -293,13 +346,18 @@ static bool evaluated_less(const struct scope *s, const struct request *r)
     (SUBJECT_DECODE | SUBJECT_WHOLE | SUBJECT_OUTPUT_TOKENS | SUBJECT_THROUGHPUT)
 
 static const char p01_note[] = "an event held more than one token";
+static const char p01_all_note[] =
+    "events without text were there, as of a role, a finish or a count of tokens";
 static const char p02_note[] = "the events cut words: piece by piece the text has other tokens";
 static const char p03_note[] = "the tokenizer puts special tokens around a text";
 static const char p04_note[] = "the text has other tokens than those that were generated";
 static const char p07_note[] = "the server stated no token count";
 static const char p08_note[] = "part of the text was reasoning";
+static const char p08_outside_note[] =
+    "part of the text was reasoning, which the server's count leaves out";
 static const char p09_note[] = "the server's count holds the reasoning tokens";
 static const char p10_note[] = "part of the text was a call of a tool";
+static const char p10_alone_note[] = "answers are a call of a tool and have no content";
 static const char p11_note[] = "the server generated fewer tokens than were asked for";
 static const char p14_note[] = "the count was stated several times, each time for all so far";
 static const char p15_note[] = "each event stated the tokens of that event alone";
@@ -307,11 +365,18 @@ static const char p16_note[] = "the request asked for several answers";
 static const char p17_note[] = "more than one token was there at the first event";
 static const char p19_note[] = "the gaps before some events have room for the tokens without one";
 static const char p22_note[] = "part of the prompt came from a cache";
+static const char p22_unstated_note[] = "the server left the prompt's count out";
+static const char p23_note[] = "some replies state no token count";
 
 static const struct cause_row rows[] = {
     COUNTED_AS("P01", "M", COUNT_EVENTS, packed_or_unstated, cause_packed, p01_note),
     {"P01", SUBJECT_WHOLE, CAUSE_RATE("M/(z-t0)", COUNT_EVENTS, AT_T0, AT_Z), packed_or_unstated,
      cause_packed, p01_note, false},
+    EVENTS_AS("M+1", COUNT_EVENTS_AND_ONE, sign_and_one),
+    EVENTS_AS("events with a role, text or a finish", COUNT_EVENTS_CHOICES, sign_choices),
+    EVENTS_AS("all events", COUNT_EVENTS_DATA, sign_data),
+    EVENTS_AS("all events and the end mark", COUNT_EVENTS_ALL, sign_all_events),
+    EVENT_RATES_AS("(all events)", COUNT_EVENTS_DATA, unstated),
     COUNTED_AS("P02", "sum(T(piece))", COUNT_PIECES, sign_pieces, sign_pieces, p02_note),
     COUNTED_AS("P03", "sum(T(piece)+1)", COUNT_PIECES_MARKED, sign_marks, sign_marks, p03_note),
     {"P03", SUBJECT_OUTPUT_TOKENS, CAUSE_COUNT("T(text)+1", COUNT_TEXT_MARKED), sign_marks,
@@ -335,6 +400,10 @@ static const struct cause_row rows[] = {
     {"P08", SUBJECTS_DECODING,
      CAUSE_RATE("(N-reasoning)/(o_M-content)", COUNT_N_LESS_R, AT_CONTENT, AT_OM), states_reasoning,
      states_reasoning, p08_note, false},
+    {"P08", SUBJECTS_DECODING, CAUSE_RATE("N/(o_M-o_1)", COUNT_N, AT_O1, AT_OM), reasoning_outside,
+     reasoning_outside, p08_outside_note, false},
+    {"P08", SUBJECTS_DECODING, CAUSE_RATE("(N-1)/(o_M-o_1)", COUNT_N_LESS_1, AT_O1, AT_OM),
+     reasoning_outside, reasoning_outside, p08_outside_note, false},
     {"P08", SUBJECTS_OUTPUT, CAUSE_SPECIAL("no content, 0 tokens", formula_no_content),
      has_reasoning, has_reasoning, p08_note, false},
     COUNTED_AS("P09", "(N+reasoning)", COUNT_N_AND_R, reasoning_inside, sign_reasoning_inside,
@@ -345,6 +414,15 @@ static const struct cause_row rows[] = {
      has_tools, p10_note, false},
     {"P10", SUBJECT_TTFT, CAUSE_TIME("content-t0", AT_T0, AT_CONTENT), sign_tools_first,
      sign_tools_first, "a call of a tool came before the first content", false},
+    {"P10", SUBJECT_TTFT, CAUSE_SPECIAL("content-t0, of those that have any", formula_content_ttft),
+     NULL, NULL, p10_alone_note, false},
+    {"P10", SUBJECT_TTFT, CAUSE_SPECIAL("content-t0, and 0s", formula_content_ttft_zeros), NULL,
+     NULL, p10_alone_note, false},
+    {"P10", SUBJECT_TTFT,
+     CAUSE_SPECIAL("content-t0, and z-t0 of those without", formula_content_ttft_ends), NULL, NULL,
+     p10_alone_note, false},
+    {"P10", SUBJECT_WHOLE, CAUSE_SPECIAL("content events/(z-t0), and 0s", formula_content_rate),
+     NULL, NULL, p10_alone_note, false},
     COUNTED_AS("P11", "max_tokens", COUNT_ASKED, asked_for_more, NULL, p11_note),
     {"P13", SUBJECTS_DECODING | SUBJECT_WHOLE,
      CAUSE_RATE("(P+N)/(o_M-t0)", COUNT_P_AND_N, AT_T0, AT_OM), NULL, NULL, NULL, false},
@@ -406,7 +484,16 @@ static const struct cause_row rows[] = {
     {"P22", SUBJECT_INPUT_TOKENS, CAUSE_COUNT("prompt_n", COUNT_P_EVALUATED), evaluated_less,
      sign_cached, p22_note, false},
     {"P22", SUBJECT_INPUT_TOKENS, CAUSE_SPECIAL("no count, 0 tokens", formula_nothing_counted),
-     prompt_unstated, prompt_unstated, "the server left the prompt's count out", false},
+     prompt_unstated, prompt_unstated, p22_unstated_note, false},
+    {"P22", SUBJECT_INPUT_TOKENS,
+     CAUSE_SPECIAL("P, and 0 where none is stated", formula_input_zeros), NULL, NULL,
+     p22_unstated_note, false},
+    {"P23", SUBJECT_OUTPUT_TOKENS,
+     CAUSE_SPECIAL("N, and 0 where none is stated", formula_output_zeros), NULL, NULL, p23_note,
+     false},
+    {"P23", SUBJECT_THROUGHPUT,
+     CAUSE_SPECIAL("sum(N)/T, 0 where none is stated", formula_output_tps_zeros), NULL, NULL,
+     p23_note, false},
     {"P23", SUBJECTS_OUTPUT, CAUSE_SPECIAL("no count, 0 tokens", formula_nothing_counted), unstated,
      unstated, p07_note, false},
 };

@@ -111,6 +111,9 @@ static const struct cause_row rows[] = {
     {"P90", SUBJECT_OUTPUT_TOKENS,
      CAUSE_SPECIAL("N, and M of those broken off", formula_output_tokens_broken), NULL, is_there,
      p90_note, false},
+    {"P90", SUBJECT_OUTPUT_TOKENS,
+     CAUSE_SPECIAL("N, or M, of all with text", formula_output_tokens_with_text), NULL, is_there,
+     p90_note, false},
 };
 
 CAUSE_ROWS(causes_failures, rows);

@@ -58,6 +58,11 @@ static const struct cause_row rows[] = {
      is_there, p74_note, false},
     {"P74", SUBJECT_TTFT, CAUSE_SPECIAL("o_1-t0, and 0s", formula_ttft_zeros), NULL, is_there,
      p74_note, false},
+    {"P74", SUBJECT_TTFT,
+     CAUSE_SPECIAL("o_1-t0 of all with text, and 0s of 200s", formula_ttft_zeros_text_200), NULL,
+     is_there, p74_note, false},
+    {"P74", SUBJECT_TTFT, CAUSE_SPECIAL("o_1-t0 of all with text, and 0s", formula_ttft_zeros_text),
+     NULL, is_there, p74_note, false},
     {"P74", SUBJECT_REQUEST_RATE, CAUSE_SPECIAL("(S+empty)/T", formula_request_rate_empty), NULL,
      is_there, "replies that say nothing are there, and count as answers", false},
 

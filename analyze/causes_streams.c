@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/causes_row.h"
+#include "analyze/delivery.h"
 #include "analyze/metrics.h"
 #include "analyze/metrics_flow.h"
 #include "analyze/stat.h"
@@ -15,7 +16,10 @@
 #define CLUMP_EVENTS 3.0        /* output events a read, from which text came in clumps … */
 #define CLUMP_GAP_NS 5000000    /* … with at least that between two reads, in the median */
 #define BUFFER_EVENTS 5.0       /* output events that a buffer held, at least … */
-#define BUFFER_SPREAD 0.1       /* … and the spread of its bytes */
+#define BUFFER_SPREAD 0.1       /* … and the spread of its bytes … */
+#define BUFFER_BURSTS 3         /* … of so many in one stream … */
+#define POOLED_BURSTS 8         /* … or in several */
+#define ALIKE_READS 3           /* with one number of events, from which that is on purpose */
 #define JOINED_EVENTS 1.1       /* output events a read, from which reads are no events */
 #define SPLIT_SHARE 0.05        /* of the output events, that came in several reads */
 #define PACK_EVENTS 20          /* output events, from which tokens an event can be told constant */
@@ -41,14 +45,46 @@ static bool sign_split(const struct scope *s, const struct request *r)
     return (double)r->straddling >= SPLIT_SHARE * (double)r->out.n && r->straddling > 0;
 }
 
-/* Each read brought about the same number of bytes: something of that size was filled. */
-static bool sign_buffer(const struct scope *s, const struct request *r)
+/* As many events come with every read, whole ones, and pauses between: who sends them counts them.
+ * That their bytes are as many then follows from it, and is no sign of a buffer. */
+static bool sign_alike(const struct scope *s, const struct request *r)
 {
     (void)s;
-    const struct bursts *b = &r->bursts;
-    if (b->n < 3 || r->asked.choices > 1 || events_per_read(r) < BUFFER_EVENTS)
+    if (r->asked.choices > 1 || events_per_read(r) <= CLUMP_EVENTS)
         return false;
+    struct delivery d = delivery_of(r);
+    return d.reads >= ALIKE_READS && d.gap_ns >= CLUMP_GAP_NS && delivery_same_number(r, &d);
+}
+
+static bool of_one_size(const struct bursts *b)
+{
     return sqrt(b->squares / b->n) < BUFFER_SPREAD * b->mean;
+}
+
+/* A stream that is too short to tell a buffer by, among others of which none is longer. */
+static struct bursts pooled(const struct scope *s)
+{
+    struct bursts all = {0};
+    for (size_t i = 0; i < s->requests.n && all.n < POOLED_BURSTS; i++) {
+        const struct request *x = &s->a->requests.v[s->requests.v[i]];
+        if (formula_counts(s, x) && x->bursts.n > 0 && x->bursts.n < BUFFER_BURSTS)
+            delivery_pool(&all, &x->bursts);
+    }
+    return all;
+}
+
+/* Each read brought about the same number of bytes: something of that size was filled. Where a
+ * stream has few, those of several do. */
+static bool sign_buffer(const struct scope *s, const struct request *r)
+{
+    struct bursts b = r->bursts;
+    if (b.n == 0 || r->asked.choices > 1 || events_per_read(r) < BUFFER_EVENTS || sign_alike(s, r))
+        return false;
+    if (b.n >= BUFFER_BURSTS)
+        return of_one_size(&b);
+    struct bursts all = pooled(s);
+    return all.n >= POOLED_BURSTS && of_one_size(&all) &&
+           fabs(b.mean - all.mean) < BUFFER_SPREAD * all.mean;
 }
 
 static double median_between_reads(const struct request *r)
@@ -68,13 +104,13 @@ static double median_between_reads(const struct request *r)
 static bool sign_clumps(const struct scope *s, const struct request *r)
 {
     return r->asked.choices <= 1 && events_per_read(r) > CLUMP_EVENTS && !sign_buffer(s, r) &&
-           median_between_reads(r) >= CLUMP_GAP_NS;
+           median_between_reads(r) >= CLUMP_GAP_NS && !sign_alike(s, r);
 }
 
 /* Tokens that event k brought, where each event states them. */
 static int64_t tokens_of(const struct request *r, size_t k)
 {
-    return r->out.v[k].stated - (k > 0 ? r->out.v[k - 1].stated : 0);
+    return request_stated(r, k) - (k > 0 ? request_stated(r, k - 1) : 0);
 }
 
 /* Do all events but the first and the last bring as many tokens? */
@@ -109,7 +145,7 @@ static bool sign_pack(const struct scope *s, const struct request *r)
 
 static bool sign_rhythm(const struct scope *s, const struct request *r)
 {
-    return sign_pack(s, r) || formula_bunched(s, r);
+    return sign_pack(s, r) || formula_bunched(s, r) || sign_alike(s, r);
 }
 
 static int by_int64(const void *a, const void *b)
@@ -242,6 +278,8 @@ static const struct cause_row rows[] = {
     DECODE_RATE("P47", "(N-1)/(o_M-o_1)", COUNT_N_LESS_1, sign_flush, p47_note),
 
     GAPS("P48", sign_rhythm, p48_note),
+    DECODE_RATE("P48", "N/(o_M-o_1)", COUNT_N, sign_alike, p48_note),
+    DECODE_RATE("P48", "(N-1)/(o_M-o_1)", COUNT_N_LESS_1, sign_alike, p48_note),
 
     {"P49", SUBJECT_OUTPUT_TOKENS, CAUSE_COUNT("reads", COUNT_READS), sign_joined, sign_joined,
      p49_note, false},
@@ -275,6 +313,8 @@ static const struct cause_row rows[] = {
      true},
     {"P53", SUBJECT_TTFT, CAUSE_SPECIAL("o_1-t0, h-t0 if not streamed", formula_ttft_mixed), NULL,
      NULL, p53_note, false},
+    {"P53", SUBJECT_TTFT, CAUSE_SPECIAL("o_1-t0, not streamed ones too", formula_ttft_documents),
+     NULL, NULL, p53_note, false},
 
     {"P54", SUBJECT_DECODE | SUBJECT_WHOLE,
      CAUSE_SPECIAL("N/(o_M-t0), not streamed", formula_unstreamed_rate), NULL, NULL, p54_note,

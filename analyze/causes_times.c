@@ -17,12 +17,13 @@ static bool sign_role(const struct scope *s, const struct request *r)
     return cause_apart(s, r->role_ns, formula_when(r, AT_O1));
 }
 
-/* The wait behind it is no gap between two tokens. */
+/* The wait behind it is no gap between two tokens. Where the role came at once, who begins with the
+ * request has the same, and that is P29 and P32. */
 static bool sign_role_and_wait(const struct scope *s, const struct request *r)
 {
     size_t m = r->out.n;
     int64_t o1 = formula_when(r, AT_O1), om = formula_when(r, AT_OM);
-    return sign_role(s, r) && m > 1 &&
+    return sign_role(s, r) && cause_apart(s, r->t0, r->role_ns) && m > 1 &&
            (double)(o1 - r->role_ns) > WAIT_GAPS * (double)(om - o1) / (double)(m - 1);
 }
 
@@ -41,6 +42,12 @@ static bool sign_reasoning_first(const struct scope *s, const struct request *r)
     return r->reasoning_bytes > 0 && cause_apart(s, formula_when(r, AT_O1), r->answer_ns);
 }
 
+/* A count of the answer alone, over the time of the answer alone, is no mistake. */
+static bool sign_reasoning_skipped(const struct scope *s, const struct request *r)
+{
+    return sign_reasoning_first(s, r) && metrics_uncounted(r) >= 0;
+}
+
 static bool sign_late_text(const struct scope *s, const struct request *r)
 {
     (void)s;
@@ -52,7 +59,7 @@ static bool sign_late_text(const struct scope *s, const struct request *r)
  * is not stated as such, more tokens than were sent, and a wait that they may be from. */
 static bool sign_thinking_unsent(const struct scope *s, const struct request *r)
 {
-    return metrics_unsent(r) > 0 || (metrics_textless(r) && sign_late_text(s, r));
+    return metrics_unsent(r) > 0 || r->hidden || (metrics_textless(r) && sign_late_text(s, r));
 }
 
 /* The head stands apart from the request too: who begins there has another time than who begins
@@ -162,11 +169,11 @@ static const struct cause_row rows[] = {
     {"P26", SUBJECT_TTFT, CAUSE_TIME("content-t0", AT_T0, AT_CONTENT), sign_reasoning_first,
      sign_reasoning_first, p26_note, false},
     {"P26", SUBJECTS_DECODING, CAUSE_RATE("N/(o_M-answer)", COUNT_N, AT_ANSWER, AT_OM),
-     sign_reasoning_first, sign_reasoning_first, p26_note, false},
+     sign_reasoning_skipped, sign_reasoning_skipped, p26_note, false},
     {"P26", SUBJECTS_DECODING, CAUSE_RATE("(N-1)/(o_M-answer)", COUNT_N_LESS_1, AT_ANSWER, AT_OM),
-     sign_reasoning_first, sign_reasoning_first, p26_note, false},
+     sign_reasoning_skipped, sign_reasoning_skipped, p26_note, false},
     {"P26", SUBJECTS_DECODING, CAUSE_RATE("N/(z-answer)", COUNT_N, AT_ANSWER, AT_Z),
-     sign_reasoning_first, sign_reasoning_first, p26_note, false},
+     sign_reasoning_skipped, sign_reasoning_skipped, p26_note, false},
     {"P26", SUBJECTS_DECODING, CAUSE_RATE("N/(o_M-o_1)", COUNT_N, AT_O1, AT_OM),
      sign_thinking_unsent, sign_thinking_unsent, p26_unsent_note, false},
     {"P26", SUBJECTS_DECODING, CAUSE_RATE("(N-1)/(o_M-o_1)", COUNT_N_LESS_1, AT_O1, AT_OM),

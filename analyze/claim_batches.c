@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/claims_file.h"
+#include "analyze/stat.h"
 #include "traces/base/clock.h"
 
 #define EARLY_S 1e-3 /* a client cannot have an event before it was on the wire, but for clocks */
@@ -23,12 +24,6 @@ struct finder {
 static const struct request *nth(const struct finder *f, size_t i)
 {
     return &f->a->requests.v[f->requests.v[i]];
-}
-
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static void gather(struct finder *f, const struct audit_options *o)
@@ -60,8 +55,8 @@ static bool batch_fits(const struct finder *f, const struct batch *b, const stru
         wire[i] = fits ? (double)(r->out.v[0].t_ns - r->t0) / NS_PER_S : NAN;
         told[i] = rows[i].ttft;
     }
-    qsort(wire, b->n, sizeof *wire, by_number);
-    qsort(told, b->n, sizeof *told, by_number);
+    stat_sort(wire, b->n);
+    stat_sort(told, b->n);
     for (size_t i = 0; fits && i < b->n; i++)
         fits = told[i] >= wire[i] - EARLY_S && told[i] <= wire[i] + LATE_S;
     free(wire);

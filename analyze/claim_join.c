@@ -5,13 +5,18 @@
 #include <stdlib.h>
 
 #include "analyze/claims_file.h"
+#include "analyze/stat.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
 
-#define SPREAD_S 0.05      /* of start times about one offset: more is no join */
-#define CLOSE_S 1e-3       /* starts nearer than the spread and this may be swapped */
-#define EPOCH_OFF_S 1.0    /* of a clock that should be the same */
+#define SPREAD_S 0.05     /* of start times about one offset: more is no join */
+#define CLOSE_S 1e-3      /* starts nearer than the spread and this may be swapped */
+#define EPOCH_OFF_S 1.0   /* of a clock that should be the same */
+#define EPOCH_SKEW_S 60.0 /* … and that is off, as all rows say: beyond, they are of another run \
+                           */
 #define LENGTHS_AGREE 0.95 /* of rows, by order */
+
+enum { SKIPS_MOST = 1000, STEPS_MOST = 20000000, SKEWED_LEAST = 5 };
 
 struct item {
     double start; /* s */
@@ -38,12 +43,6 @@ static int by_output(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
     return (x->output > y->output) - (x->output < y->output);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static void pair(struct join *j, size_t row, size_t request)
@@ -129,14 +128,14 @@ static bool join_by_id(struct join *j)
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* The median of the differences, and how far one of them is from it. */
-static double offset_of(const struct join *j, size_t skip, double *spread)
+/* The median of the differences, and how far one of them is from it: of n rows from `row` on and as
+ * many requests from `skip` on. */
+static double offset_of(const struct join *j, size_t row, size_t skip, size_t n, double *spread)
 {
-    size_t n = j->rows.n;
     double *d = mem_array(n, sizeof *d), median;
     for (size_t i = 0; i < n; i++)
-        d[i] = j->requests.v[skip + i].start - j->rows.v[i].start;
-    qsort(d, n, sizeof *d, by_number);
+        d[i] = j->requests.v[skip + i].start - j->rows.v[row + i].start;
+    stat_sort(d, n);
     median = d[n / 2];
     *spread = fmax(d[n - 1] - median, median - d[0]);
     free(d);
@@ -165,28 +164,88 @@ static size_t pair_close(struct join *j, size_t skip, size_t from, size_t n)
     return left;
 }
 
+/* The requests that rows may be, one after the other. */
+struct fit {
+    size_t skip;
+    double offset, spread; /* INFINITY: none were looked at */
+    bool only;             /* no others are as good */
+};
+
+/* Of rows whose clock is the trace's, only requests of their time. */
+static struct fit best_fit(const struct join *j, bool of_their_time)
+{
+    size_t n = j->rows.n, most = j->requests.n;
+    size_t step = most - n <= SKIPS_MOST && n * (most - n + 1) <= STEPS_MOST ? 1 : most - n;
+    struct fit best = {.spread = INFINITY, .only = true};
+    double second = INFINITY;
+    for (size_t skip = 0; skip + n <= most; skip += step > 0 ? step : 1) {
+        struct fit f = {.skip = skip, .only = true};
+        f.offset = offset_of(j, 0, skip, n, &f.spread);
+        if (of_their_time && fabs(f.offset) > EPOCH_OFF_S)
+            continue;
+        second = fmin(second, fmax(f.spread, best.spread));
+        best = f.spread < best.spread ? f : best;
+    }
+    best.only = second > SPREAD_S || second > 4 * best.spread + CLOSE_S;
+    return best;
+}
+
+/* Do the rows fit no other requests, some of them left out at one end and taken at the other? Sent
+ * at even times they do. */
+static bool is_even(const struct join *j, const struct fit *f)
+{
+    for (size_t by = 1; by <= 2 && by + 2 <= j->rows.n; by++) {
+        double later, earlier;
+        offset_of(j, by, f->skip, j->rows.n - by, &later);
+        offset_of(j, 0, f->skip + by, j->rows.n - by, &earlier);
+        if (fmin(later, earlier) <= SPREAD_S)
+            return true;
+    }
+    return false;
+}
+
+/* Why rows of a clock that is so far from the trace's are not joined; NULL: they are. */
+static const char *why_not(const struct join *j, const struct fit *f)
+{
+    char off[32], spread[32];
+    units_duration(llround(fmin(f->spread, 9e9) * NS_PER_S), spread);
+    units_duration(llround(fmin(fabs(f->offset), 9e9) * NS_PER_S), off);
+    if (f->spread > SPREAD_S)
+        return audit_printf(
+            j->a, "start times do not fit: with one offset for all, one is off by %s", spread);
+    if (!f->only)
+        return "start times fit several requests in a row as well as others";
+    if (!j->s->tool->clock_is_epoch || fabs(f->offset) <= EPOCH_OFF_S)
+        return NULL;
+    if (fabs(f->offset) > EPOCH_SKEW_S || j->rows.n < SKEWED_LEAST || is_even(j, f))
+        return audit_printf(j->a,
+                            "start times do not fit: they are of a clock that is the trace's, and "
+                            "lie %s from the requests that they would be",
+                            off);
+    return NULL;
+}
+
 static bool join_by_time(struct join *j)
 {
     size_t n = j->rows.n, most = j->requests.n;
     if (n == 0 || n > most || isnan(j->rows.v[0].start))
         return false;
-    double spread, at_end, best = INFINITY;
-    size_t skip = 0;
-    double offset = offset_of(j, 0, &best);
-    double later = most > n ? offset_of(j, most - n, &at_end) : 0;
-    if (most > n && at_end < best) {
-        best = at_end;
-        offset = later;
-        skip = most - n;
-    }
-    spread = best;
-    char text[32];
-    units_duration(llround(fmin(spread, 9e9) * NS_PER_S), text);
-    if (spread > SPREAD_S || (j->s->tool->clock_is_epoch && fabs(offset) > EPOCH_OFF_S)) {
-        j->s->join = audit_printf(
-            j->a, "start times do not fit: with one offset for all, one is off by %s", text);
+    struct fit f = {.spread = INFINITY};
+    if (j->s->tool->clock_is_epoch)
+        f = best_fit(j, true);
+    if (f.spread > SPREAD_S)
+        f = best_fit(j, false);
+    const char *why = why_not(j, &f);
+    if (why != NULL) {
+        j->s->join = why;
         return false;
     }
+    double spread = f.spread;
+    size_t skip = f.skip;
+    char text[32], off[32];
+    units_duration(llround(spread * NS_PER_S), text);
+    units_duration(llround(fabs(f.offset) * NS_PER_S), off);
+    bool skewed = j->s->tool->clock_is_epoch && fabs(f.offset) > EPOCH_OFF_S;
     size_t left = 0;
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n; end++) {
@@ -196,8 +255,9 @@ static bool join_by_time(struct join *j)
         left += pair_close(j, skip, i, end - i);
     }
     j->s->join = audit_printf(
-        j->a, "%zu of %zu rows by start time, one offset for all, none off by more than %s%s",
+        j->a, "%zu of %zu rows by start time, one offset for all, none off by more than %s%s%s",
         j->s->joined, j->s->rows.n, text,
+        skewed ? audit_printf(j->a, "; the tool's clock is %s off", off) : "",
         left > 0 ? "; the others began too near to each other to be told apart" : "");
     return j->s->joined > 0;
 }
@@ -210,7 +270,7 @@ static size_t distinct(const struct join *j)
     size_t n = 0;
     for (size_t i = 0; i < j->rows.n; i++)
         d[i] = j->rows.v[i].output;
-    qsort(d, j->rows.n, sizeof *d, by_number);
+    stat_sort(d, j->rows.n);
     for (size_t i = 0; i < j->rows.n; i++)
         n += i == 0 || d[i] != d[i - 1];
     free(d);

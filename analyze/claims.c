@@ -12,10 +12,11 @@
 #include "analyze/causes.h"
 #include "analyze/claims_doubt.h"
 #include "analyze/claims_factor.h"
+#include "analyze/claims_impossible.h"
+#include "analyze/claims_placeholder.h"
 #include "analyze/formulas_lossy.h"
-#include "analyze/steps.h"
+#include "analyze/metrics_marks.h"
 #include "analyze/tool.h"
-#include "traces/base/clock.h"
 #include "traces/base/units.h"
 
 static void cite(struct claim *c, const struct request *r, uint64_t packet, bool response,
@@ -150,15 +151,6 @@ static const char *why(const struct question *q, const struct claim *c)
     return "no known formula reproduces it from these bytes";
 }
 
-/* The claim as tokens per second, whichever way it was given. */
-static struct interval as_rate(const struct question *q)
-{
-    struct interval x = q->claimed;
-    if (!q->name->inverse)
-        return x;
-    return (struct interval){x.hi > 0 ? 1 / x.hi : INFINITY, x.lo > 0 ? 1 / x.lo : INFINITY};
-}
-
 /* Does some request of the question show the sign of collect-then-replay? */
 static bool collected(const struct question *q)
 {
@@ -171,165 +163,14 @@ static bool collected(const struct question *q)
     return false;
 }
 
-/* Bytes of text per second, the most that any of the requests can be said to have sent. */
-static double fastest_bytes(const struct question *q)
+/* Not measurable, with the causes that give it. */
+static void leave_open(struct claim *c, const char *reason)
 {
-    const struct scope *s = &q->sets.v[0].scopes.v[0];
-    double most = 0;
-    for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = &q->a->requests.v[s->requests.v[i]];
-        if (r->out.n == 0 || request_tokens(r) > (int64_t)r->text_bytes || r->damaged)
-            return INFINITY;
-        double shortest = formula_span(s, formula_when(r, AT_O1), formula_when(r, AT_OM)).lo;
-        most = fmax(most, shortest > 0 ? (double)r->text_bytes / shortest : INFINITY);
-    }
-    return most;
-}
-
-/* The earliest that any reply can be said to have begun. */
-static double earliest_reply(const struct question *q)
-{
-    const struct scope *s = &q->sets.v[0].scopes.v[0];
-    double least = INFINITY;
-    for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = &q->a->requests.v[s->requests.v[i]];
-        if (r->h >= 0)
-            least = fmin(least, formula_span(s, r->t0, r->h).lo);
-    }
-    return isinf(least) ? -INFINITY : least;
-}
-
-/* The most tokens that any of the requests allowed; infinite if one set no limit. */
-static double token_limit(const struct question *q)
-{
-    const struct scope *s = &q->sets.v[0].scopes.v[0];
-    double most = 0;
-    for (size_t i = 0; i < s->requests.n; i++) {
-        int64_t limit = request_token_limit(&q->a->requests.v[s->requests.v[i]]);
-        most = fmax(most, limit > 0 ? (double)limit : INFINITY);
-    }
-    return most;
-}
-
-static double host_memory(const struct question *q)
-{
-    double most = 0;
-    for (size_t i = 0; i < q->a->traces.n; i++) {
-        const struct trace_info *t = &q->a->traces.v[i];
-        for (size_t k = 0; k < t->sys.n; k++)
-            most = fmax(most, (double)t->sys.v[k].mem_total);
-    }
-    return most > 0 ? most : INFINITY;
-}
-
-static const char *impossible_rate(const struct question *q)
-{
-    struct interval rate = as_rate(q);
-    if (q->o->max_rate > 0 && rate.lo > q->o->max_rate)
-        return audit_printf(q->a,
-                            "it is above %g tok/s, which was given as more than anybody can reach",
-                            q->o->max_rate);
-    double bytes = fastest_bytes(q);
-    if (rate.lo > bytes)
-        return audit_printf(
-            q->a, "it would be more tokens than bytes: the text came at no more than %.3g bytes/s",
-            bytes);
-    return NULL;
-}
-
-/* A run that counts more than it has. */
-static const char *impossible_count(const struct question *q)
-{
-    struct reading r;
-    bool known = question_recomputed(q, D_REQUESTS_MEANT, &r) ||
-                 question_recomputed(q, D_ATTEMPTS, &r) || question_recomputed(q, D_REQUESTS, &r);
-    if (known && q->name->definitions[0] != D_REQUESTS && q->claimed.lo > r.estimate.interval.hi &&
-        q->sets.v[0].scopes.n == 1)
-        return audit_printf(q->a, "there were no more than %g requests", r.estimate.interval.hi);
-    return NULL;
-}
-
-/* Little's law: so many at a time at most, each as long as the shortest at least. */
-static const char *impossible_turnover(const struct question *q)
-{
-    const struct scope *s = &q->sets.v[0].scopes.v[0];
-    struct reading peak;
-    double shortest = INFINITY;
-    char text[64];
-    for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = &s->a->requests.v[s->requests.v[i]];
-        shortest = fmin(shortest, formula_span(s, r->t0, formula_when(r, AT_END)).lo);
-    }
-    if (q->sets.v[0].scopes.n > 1 || !(shortest > 0) ||
-        !question_recomputed(q, D_CONCURRENCY_PEAK, &peak) ||
-        q->claimed.lo * shortest <= peak.estimate.interval.hi)
-        return NULL;
-    return audit_printf(q->a,
-                        "no more than %g requests were in flight at once, and none took less than "
-                        "%s: that is at most %.4g requests/s (Little's law)",
-                        peak.estimate.interval.hi, claim_value_text(DIM_TIME, shortest, text),
-                        peak.estimate.interval.hi / shortest);
-}
-
-/* A peak is counted in seconds: in a shorter run it may be below the mean. */
-static bool lasts_a_second(const struct question *q)
-{
-    static const struct formula lasts = {"T", SHAPE_TIME, COUNT_NONE, AT_T0, AT_END, true, NULL};
-    struct estimates all = {0};
-    struct estimate e;
-    formula_apply(&lasts, &q->sets.v[0].scopes.v[0], NULL, &all);
-    estimates_sort(&all);
-    bool long_enough = estimates_stat(&all, STAT_MIN, &e) && e.interval.lo >= 1;
-    estimates_free(&all);
-    return long_enough;
-}
-
-static double slack_of(const struct question *q)
-{
-    return q->basis != NULL && q->basis->formula != NULL ? fmax(q->basis->formula->slack, 1) : 1;
-}
-
-/* Why no definition could give the claim from these bytes, or NULL. */
-static const char *impossible(const struct question *q)
-{
-    struct reading r;
-    const struct scope *s = &q->sets.v[0].scopes.v[0];
-    bool timed = q->name->dimension == DIM_TOKEN_RATE || q->name->dimension == DIM_TIME;
-    if (timed && steps_between(s->a, s->requests.v, s->requests.n))
-        return NULL;
-    switch (q->name->dimension) {
-    case DIM_TOKEN_RATE:
-        if (q->name->definitions[0] == D_PEAK_THROUGHPUT)
-            return lasts_a_second(q) && question_recomputed(q, D_OUTPUT_TPS, &r) &&
-                           interval_below(q->claimed, r.estimate.interval)
-                       ? "a peak cannot be below the mean"
-                       : NULL;
-        return q->name->of_run || q->name->subject == SUBJECT_PROMPT_RATE ? NULL
-                                                                          : impossible_rate(q);
-    case DIM_TIME:
-        if (q->name->inverse)
-            return impossible_rate(q);
-        return (q->name->subject == SUBJECT_TTFT || q->name->subject == SUBJECT_LATENCY) &&
-                       q->claimed.hi < earliest_reply(q)
-                   ? "no byte of any reply had come by then"
-                   : NULL;
-    case DIM_TOKENS:
-        /* in the server's tokens: those of a tool's own tokenizer are others */
-        return q->name->subject == SUBJECT_OUTPUT_TOKENS &&
-                       q->claimed.lo > slack_of(q) * token_limit(q) &&
-                       (q->one || (q->stat != STAT_VALUE && q->stat != STAT_SUM))
-                   ? "it is above the limit that the request set"
-                   : NULL;
-    case DIM_COUNT:
-        return impossible_count(q);
-    case DIM_BYTES:
-        return q->claimed.lo > host_memory(q) ? "it is more than the machine has" : NULL;
-    case DIM_REQUEST_RATE:
-        return impossible_turnover(q);
-    case DIM_RATIO:
-        return NULL;
-    }
-    return NULL;
+    c->verdict = VERDICT_NOT_MEASURABLE;
+    c->reason = reason;
+    c->recomputed = NAN;
+    c->interval = interval_unknown();
+    c->recomputed_as = NULL;
 }
 
 static void set_verdict(struct claim *c, enum verdict v, const char *reason)
@@ -337,20 +178,21 @@ static void set_verdict(struct claim *c, enum verdict v, const char *reason)
     c->verdict = v;
     c->reason = reason;
     if (v == VERDICT_NOT_MEASURABLE) {
-        c->recomputed = NAN;
-        c->interval = interval_unknown();
-        c->recomputed_as = NULL;
+        leave_open(c, reason);
         VEC_FREE(&c->causes);
     }
 }
 
 /* The claim's own definition is measured, and it is not that. */
-static void judge_measured(const struct question *q, struct claim *c, const struct reading *r)
+static void judge_measured(const struct question *q, struct claim *c, const struct definition *d,
+                           const struct reading *r)
 {
     struct audit *a = q->a;
-    const char *figure = take_reading(q, c, q->definitions[0], r);
+    const char *figure = take_reading(q, c, d, r);
     const char *ratio = compared(a, c->claimed, c->recomputed);
-    const char *never = causes_give(c) || c->token_factor > 0 ? NULL : impossible(q);
+    const char *never = causes_give(c) || c->token_factor > 0 ? NULL : claims_impossible(q);
+    if (never == NULL)
+        never = claims_before_reply(q, c);
     if (never != NULL) {
         set_verdict(c, VERDICT_IMPOSSIBLE,
                     audit_printf(a, "%s; the claim is %s, and %s", figure, ratio, never));
@@ -362,13 +204,27 @@ static void judge_measured(const struct question *q, struct claim *c, const stru
     bool by_sign = c->causes.n > 0 && c->causes.v[0].by_sign;
     if (above && !by_sign &&
         (q->name->subject == SUBJECT_PROMPT_RATE || q->name->dimension == DIM_BYTES)) {
-        set_verdict(
-            c, VERDICT_NOT_MEASURABLE,
-            audit_printf(a, "%s; that is a lower bound, and the bytes do not show more", figure));
+        const char *bound =
+            audit_printf(a, "%s; that is a lower bound, and the bytes do not show more", figure);
+        leave_open(c, causes_give(c) ? audit_printf(a, "%s; %s", bound, why(q, c)) : bound);
         return;
     }
     set_verdict(c, VERDICT_DIFFERS,
                 audit_printf(a, "%s; the claim is %s; %s", figure, ratio, why(q, c)));
+}
+
+/* Has some request marks without text, and its text too little time for anything to be told of?
+ * What gives a claim of it may be the truth as well. */
+static bool is_brief(const struct question *q)
+{
+    const struct scope *s = &q->sets.v[0].scopes.v[0];
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &q->a->requests.v[s->requests.v[i]];
+        if (r->out.n > 0 && formula_counts(s, r) && metrics_blurred(r) &&
+            r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns < q->o->gate_window_ns)
+            return true;
+    }
+    return false;
 }
 
 /* The decode rate is withheld; the whole request's rate, which it cannot be below, is known. */
@@ -383,15 +239,16 @@ static void judge_bounded(const struct question *q, struct claim *c, const struc
     double fastest = 0;
     for (size_t i = 0; i < q->a->traces.n; i++)
         fastest = fmax(fastest, s->rate_bounds[i]);
-    bool phantom = c->causes.n > 0 && c->causes.v[0].by_sign;
+    bool phantom =
+        c->causes.n > 0 && c->causes.v[0].by_sign && !c->causes.v[0].all_but_right && !is_brief(q);
     bool burst = collected(q);
-    const char *never = c->causes.n == 0 ? impossible(q) : NULL;
+    const char *never = c->causes.n == 0 ? claims_impossible(q) : NULL;
     const char *said =
         audit_printf(a, "a decode rate is not measurable here (%s); %s; the claim is %s", missing,
                      figure, compared(a, c->claimed, c->recomputed));
     if (never != NULL && !slower)
         set_verdict(c, VERDICT_IMPOSSIBLE, audit_printf(a, "%s, and %s", said, never));
-    else if (slower || phantom || burst || as_rate(q).lo > fastest)
+    else if (slower || phantom || burst || claims_as_rate(q).lo > fastest)
         set_verdict(
             c, VERDICT_DIFFERS,
             audit_printf(a, "%s; %s%s", said, why(q, c),
@@ -406,7 +263,9 @@ static void judge_bounded(const struct question *q, struct claim *c, const struc
 static void judge_unknown(const struct question *q, struct claim *c)
 {
     const char *missing = definition_missing(q->definitions[0], &q->sets.v[0].scopes.v[0]);
-    const char *never = impossible(q);
+    const char *never = claims_impossible(q);
+    if (never == NULL)
+        never = claims_before_reply(q, c);
     if (never != NULL)
         set_verdict(c, VERDICT_IMPOSSIBLE,
                     audit_printf(q->a, "not measurable (%s), but %s", missing, never));
@@ -428,7 +287,7 @@ static void choose_definitions(struct question *q)
     if (f == NULL || (f->d.name == NULL && f->also[0] == NULL))
         return;
     const struct definition *first = f->d.name != NULL ? &f->d : q->definitions[0];
-    const struct definition *all[CLAIM_DEFINITIONS] = {first, f->also[0], f->also[1]};
+    const struct definition *all[CLAIM_DEFINITIONS] = {first, f->also[0], f->also[1], f->also[2]};
     bool kept_back =
         (q->name->subject == SUBJECT_DECODE || q->name->subject == SUBJECT_PER_TOKEN) &&
         collected(q);
@@ -482,19 +341,64 @@ static bool judge_lossy(struct question *q, struct claim *c)
     return true;
 }
 
-/* "8 requests in 12 attempts": which of the two a count is of. */
-static const char *with_attempts(const struct question *q, const char *figure)
+/* Tokens without text may be anywhere: with what they leave of the rate it may be true. */
+static bool judge_blurred(struct question *q, struct claim *c)
 {
-    const struct scope *s = &q->sets.v[0].scopes.v[0];
-    size_t retried = 0, all = 0;
-    for (size_t i = 0; i < s->requests.n; i++) {
-        retried += q->a->requests.v[s->requests.v[i]].retried;
-        all += q->a->requests.v[s->requests.v[i]].dialect != NULL;
+    struct reading r;
+    question_blurred(q, true);
+    const struct definition *met = meets_any(q, &r);
+    char lo[64], hi[64];
+    question_blurred(q, false);
+    if (met == NULL)
+        return false;
+    claim_value_text(q->name->dimension, r.estimate.interval.lo, lo);
+    claim_value_text(q->name->dimension, r.estimate.interval.hi, hi);
+    set_verdict(c, VERDICT_NOT_MEASURABLE,
+                audit_printf(q->a,
+                             "a decode rate is not measurable here (%s); %s%s may be anything from "
+                             "%s to %s, and the claim is within that",
+                             definition_missing(q->definitions[0], &q->sets.v[0].scopes.v[0]),
+                             met->name, reading_text(q->a, &r), lo, hi));
+    return true;
+}
+
+/* A count without a definition may be one of several things: what the others of them are. */
+static const char *with_readings(const struct question *q, const struct claim *c,
+                                 const struct definition *met, const char *figure)
+{
+    bool any = false;
+    for (size_t i = 0; i < CLAIM_DEFINITIONS && q->definitions[i] != NULL; i++) {
+        struct reading r;
+        char value[64];
+        enum dimension dim = q->name->dimension;
+        if ((dim != DIM_COUNT && dim != DIM_REQUEST_RATE) ||
+            q->name->subject == SUBJECT_CONCURRENCY || q->definitions[i] == met ||
+            !question_figure(q, q->definitions[i], &r) || r.estimate.value == c->recomputed)
+            continue;
+        figure =
+            audit_printf(q->a, "%s%s %s is %s", figure, any ? "," : "; but",
+                         q->definitions[i]->name, claim_value_text(dim, r.estimate.value, value));
+        any = true;
     }
-    bool counts = q->name->dimension == DIM_COUNT && q->name->subject != SUBJECT_CONCURRENCY;
-    if (!counts || retried == 0)
-        return figure;
-    return audit_printf(q->a, "%s (%zu requests in %zu attempts)", figure, all - retried, all);
+    return figure;
+}
+
+/* Of several times that a claim may be of, the one that it is nearest to; as its first definition
+ * has it, where that is not known or it is no time. */
+static const struct definition *nearest(const struct question *q, const struct claim *c,
+                                        struct reading *r)
+{
+    const struct definition *d = q->definitions[0];
+    struct reading other;
+    for (size_t i = 1; i < CLAIM_DEFINITIONS && q->definitions[i] != NULL; i++) {
+        if (q->name->dimension == DIM_TIME && question_figure(q, q->definitions[i], &other) &&
+            fabs(log(other.estimate.value / c->claimed)) <
+                fabs(log(r->estimate.value / c->claimed))) {
+            d = q->definitions[i];
+            *r = other;
+        }
+    }
+    return d;
 }
 
 static void judge_scoped(struct question *q, struct claim *c)
@@ -502,23 +406,27 @@ static void judge_scoped(struct question *q, struct claim *c)
     struct reading r;
     const struct definition *met = meets_any(q, &r);
     bool bound = false, known = met != NULL;
-    if (!known && judge_lossy(q, c)) {
+    bool burst = !known && c->token_factor == 0 && causes_find_burst(q, c);
+    if (!known && (judge_lossy(q, c) || (!burst && judge_blurred(q, c)))) {
         cite_reading(q, c, NULL);
     } else if (known) {
-        set_verdict(c, VERDICT_CONFIRMED, with_attempts(q, take_reading(q, c, met, &r)));
-        causes_find_beside(q, c);
-    } else {
+        const char *figure = take_reading(q, c, met, &r);
+        set_verdict(c, VERDICT_CONFIRMED, with_readings(q, c, met, figure));
         if (c->token_factor == 0)
+            causes_find_beside(q, c);
+    } else {
+        if (c->token_factor == 0 && !burst)
             causes_find(q, c);
         known = question_figure(q, q->definitions[0], &r);
         bound = !known && question_recomputed(q, q->name->bound, &r);
-        const char *doubt = known ? claims_doubt(q, c, &r) : NULL;
+        bool sure = burst && q->name->subject != SUBJECT_GAP;
+        const char *doubt = known && !sure ? claims_doubt(q, c, &r) : NULL;
+        const struct definition *d = known ? nearest(q, c, &r) : NULL;
         if (doubt != NULL)
-            set_verdict(
-                c, VERDICT_NOT_MEASURABLE,
-                audit_printf(q->a, "%s; %s", take_reading(q, c, q->definitions[0], &r), doubt));
+            set_verdict(c, VERDICT_NOT_MEASURABLE,
+                        audit_printf(q->a, "%s; %s", take_reading(q, c, d, &r), doubt));
         else if (known)
-            judge_measured(q, c, &r);
+            judge_measured(q, c, d, &r);
         else if (bound)
             judge_bounded(q, c, &r);
         else
@@ -542,21 +450,38 @@ static void judge(struct audit *a, const struct audit_options *o, struct claim *
         if (strcmp(stat_names[i], c->stat) == 0)
             q.stat = (enum stat)i;
     }
-    double half = fmax(c->claimed - c->claimed_interval.lo, o->tolerance * fabs(c->claimed));
-    q.claimed = c->claimed_interval = interval_around(c->claimed, half);
+    struct interval near = interval_around(c->claimed, o->tolerance * fabs(c->claimed));
+    c->claimed_interval = (struct interval){fmin(c->claimed_interval.lo, near.lo),
+                                            fmax(c->claimed_interval.hi, near.hi)};
+    q.claimed = c->claimed_interval;
     c->recomputed = NAN;
     c->interval = interval_unknown();
     c->causes.n = c->evidence.n = 0;
     c->verdict = VERDICT_NOT_MEASURABLE;
-    if (a->traces.n == 0)
-        c->reason = "there is no trace to hold it against";
-    else if (c->basis != NULL && c->basis->unscoped != NULL)
+    if (c->basis != NULL && c->basis->unscoped != NULL)
         c->reason = c->basis->unscoped;
+    else if (a->traces.n == 0)
+        c->reason = "there is no trace to hold it against";
     else if (question_scopes(&q, c, bounds)) {
         choose_definitions(&q);
-        judge_scoped(&q, c);
+        c->reason = claims_placeholder(&q, c);
+        if (c->reason == NULL)
+            judge_scoped(&q, c);
     }
     question_done(&q);
+}
+
+enum verdict claims_verdict_of(struct audit *a, const struct audit_options *o,
+                               const struct claim_figure *f, const double *bounds)
+{
+    struct claim *c = claims_add_figure(a, f);
+    c->token_factor = 1; /* nobody asks for causes */
+    judge(a, o, c, bounds);
+    enum verdict verdict = c->verdict;
+    VEC_FREE(&c->causes);
+    VEC_FREE(&c->evidence);
+    a->claims.n--;
+    return verdict;
 }
 
 void claims_judge(struct audit *a, const struct audit_options *o)

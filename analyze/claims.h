@@ -20,6 +20,7 @@ enum dimension {
     DIM_TOKENS,
     DIM_COUNT,
     DIM_RATIO,
+    DIM_SHARE, /* 0 to 1 */
     DIM_BYTES
 };
 
@@ -58,6 +59,7 @@ struct claim_name {
     bool of_run;        /* no figure of one request */
     int definitions[CLAIM_DEFINITIONS]; /* enum definition_id; the first is shown. NO_DEFINITION: no more */
     int bound; /* what bounds it from one side where its gates withhold it, or NO_DEFINITION */
+    unsigned also; /* enum subject, or'ed: of further formulas that are published under the name */
 };
 
 struct tool;
@@ -90,6 +92,10 @@ struct claim_figure {
 
 /* Appends it; the claim is in a->claims until the next is added. */
 struct claim *claims_add_figure(struct audit *a, const struct claim_figure *f);
+
+/* The verdict that it would get; nothing is kept of it. bounds as of formula_rate_bounds. */
+enum verdict claims_verdict_of(struct audit *a, const struct audit_options *o,
+                               const struct claim_figure *f, const double *bounds);
 
 /* A number as it is printed, and half a unit of its last digit that counts; false for NaN, the
  * infinities and what is none. */

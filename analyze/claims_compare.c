@@ -31,7 +31,7 @@ static void find_few(const struct file_summary *s, struct audit *a)
 {
     const struct file_figure *done = file_find(s, F_COMPLETED, FILE_VALUE);
     char stat[16];
-    if (done == NULL || !(done->v >= 1))
+    if (done == NULL || !(done->v >= 1) || s->tool->over_runs)
         return;
     struct buf which;
     buf_init(&which, TEXT_MOST);

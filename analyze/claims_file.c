@@ -70,6 +70,7 @@ static void drop_open(struct file_loader *l)
 {
     if (l->open) {
         VEC_FREE(&l->now.figures);
+        VEC_FREE(&l->now.unread);
         VEC_FREE(&l->now.rows);
     }
     l->open = false;
@@ -277,6 +278,7 @@ void claim_files_free(struct claim_files *fs)
 {
     for (size_t i = 0; i < fs->summaries.n; i++) {
         VEC_FREE(&fs->summaries.v[i].figures);
+        VEC_FREE(&fs->summaries.v[i].unread);
         VEC_FREE(&fs->summaries.v[i].rows);
     }
     VEC_FREE(&fs->summaries);

@@ -20,6 +20,7 @@ struct file_figure {
     struct interval i;
     const char *path, *text; /* in the file: "p99_ttft_ms", "123.4" */
     size_t row;              /* of the tool's table */
+    const char *unit;        /* that is not known; NULL: it is, or none is stated */
     size_t claim;            /* index + 1 in audit.claims until they are folded; 0: it is none */
 };
 
@@ -38,14 +39,33 @@ struct row_fault {
     double a, b; /* of the first */
 };
 
+/* Values that a file lists for a figure, added up. */
+struct file_list {
+    double sum, half; /* half units of their last digits */
+    uint64_t n;
+};
+
+/* Numbers that no measurement gives: infinite, beyond 1e100, or a row's below 0. They are not used. */
+struct file_odd {
+    uint64_t n, row;          /* … of the first; 0: it is in no row */
+    const char *path, *text; /* of the first */
+};
+
 /* What one object of a file says of a run, or its rows. */
 struct file_summary {
     const struct tool *tool;
     const char *file;
-    size_t nth; /* object of the file, from 1 */
+    size_t nth;        /* object of the file, from 1 */
+    const char *model; /* that it names, of all its requests; NULL: none, or several */
+    bool models;       /* it names several */
     VEC(struct file_figure) figures;
+    VEC(struct file_figure) unread; /* whose unit is not known */
     VEC(struct file_row) rows;
+    struct file_odd odd;
+    const char *row_unit; /* of rows' figures that are not read, since it is not known; NULL */
     uint64_t values[FIGURES]; /* of how many values a figure is, where the file says so; 0 */
+    struct file_list lists[FIGURES];
+    double version; /* of the tool, 0.8 of "0.8.1"; 0: not told */
     uint64_t rows_seen, rows_failed, rows_left;
     struct row_fault ttft_above, tpot_off, total_off;
     uint64_t unknown; /* members that no table has */

@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "traces/base/jscan.h"
 #include "traces/base/mem.h"
 
 enum state {
@@ -33,6 +35,7 @@ struct claims_json {
     void *ctx;
     enum state state;
     bool escaped, cut;
+    bool escapes; /* the string at hand has some */
     size_t depth, path_n, text_n, line;
     uint64_t offset;
     char path[CLAIMS_JSON_PATH_BYTES + 4];
@@ -171,8 +174,33 @@ static void keep(struct claims_json *j, char c)
         j->cut = true;
 }
 
+/* The string in text without its escapes, if they are JSON's. */
+static void unescape(struct claims_json *j)
+{
+    char quoted[CLAIMS_JSON_TEXT_BYTES + 2];
+    j->escapes = false;
+    if (j->cut)
+        return;
+    quoted[0] = quoted[j->text_n + 1] = '"';
+    memcpy(quoted + 1, j->text, j->text_n);
+    struct jscan s = jscan_over((struct slice){quoted, j->text_n + 2});
+    struct slice plain;
+    j->cut = jscan_next(&s) != JT_STRING || !jscan_plain(s.text, j->text, sizeof j->text, &plain);
+    if (j->cut)
+        return;
+    j->text_n = plain.n;
+    for (size_t i = 0; i < plain.n; i++) {
+        if (j->text[i] == '\0') { /* would end a path early: no table has one with that */
+            j->text[i] = '?';
+            j->cut = true;
+        }
+    }
+}
+
 static int close_string(struct claims_json *j, struct err *e)
 {
+    if (j->escapes)
+        unescape(j);
     if (j->state == IN_KEY) {
         j->path_n = j->levels[j->depth - 1].path_n;
         if (j->path_n > 0)
@@ -200,6 +228,7 @@ static size_t take_string(struct claims_json *j, const char *p, size_t n, int *r
             return i + 1;
         }
         j->escaped = !j->escaped && c == '\\';
+        j->escapes |= j->escaped;
         keep(j, c);
     }
     return n;

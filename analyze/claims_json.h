@@ -19,7 +19,7 @@ enum {
 };
 
 enum claims_json_kind {
-    CLAIMS_JSON_STRING, /* still escaped */
+    CLAIMS_JSON_STRING,
     CLAIMS_JSON_NUMBER, /* NaN and the infinities too */
     CLAIMS_JSON_WORD,   /* true, false, null */
     CLAIMS_JSON_BEGIN,  /* of an object or array */
@@ -29,13 +29,13 @@ enum claims_json_kind {
 /* Where the walk is, and what is there; lives for the call. */
 struct claims_json_value {
     enum claims_json_kind kind;
-    const char *path;  /* "benchmarks[].metrics.x.mean"; keys as they stand, "" the document */
-    struct slice text; /* NUL-terminated */
-    bool cut;
-    bool object;    /* of BEGIN and END: not an array */
-    size_t depth;   /* containers around it */
-    uint64_t outer; /* place in the array around the innermost one, from 0 */
-    uint64_t inner; /* place in the innermost array around it */
+    const char *path;  /* "benchmarks[].metrics.x.mean"; "" the document */
+    struct slice text; /* NUL-terminated; of a string without its escapes */
+    bool cut;          /* it is longer, or its escapes are none of JSON's and stand in it */
+    bool object;       /* of BEGIN and END: not an array */
+    size_t depth;      /* containers around it */
+    uint64_t outer;    /* place in the array around the innermost one, from 0 */
+    uint64_t inner;    /* place in the innermost array around it */
 };
 
 /* A value other than TA_OK ends the walk and is returned. */

@@ -3,99 +3,37 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/claims.h"
-#include "traces/base/buf.h"
-#include "traces/base/jscan.h"
+#include "analyze/claims_units.h"
 #include "traces/limits.h"
 #include "traces/sha256.h"
 
+enum { ODD_TEXT_MOST = 40 };
+
 static const struct file_row no_row = {
     .start = NAN, .ttft = NAN, .latency = NAN, .tpot = NAN, .output = -1, .input = -1};
-
-/* --- statistics and patterns ------------------------------------------------------------------ */
-
-/* "p99", "p99.9"; and GuideLLM's "p001", "p01", "p999". */
-static bool read_quantile(struct slice s, double *q)
-{
-    char digits[16], *end;
-    if (s.n < 2 || s.n > 8 || s.p[0] != 'p')
-        return false;
-    memcpy(digits, s.p + 1, s.n - 1);
-    digits[s.n - 1] = '\0';
-    double x = strtod(digits, &end);
-    if (*end != '\0' || strspn(digits, "0123456789.") != s.n - 1)
-        return false;
-    bool tenths = strchr(digits, '.') == NULL && s.n == 4 && x != 100;
-    *q = x / (tenths ? 1000 : 100);
-    return *q >= 0 && *q <= 1;
-}
-
-static bool read_stat(struct slice s, struct file_figure *f)
-{
-    static const struct {
-        const char *name;
-        enum file_stat stat;
-    } names[] = {{"mean", FILE_MEAN},  {"avg", FILE_MEAN},    {"std", FILE_STD},
-                 {"stddev", FILE_STD}, {"std_dev", FILE_STD}, {"min", FILE_MIN},
-                 {"max", FILE_MAX},    {"sum", FILE_SUM},     {"total_sum", FILE_SUM},
-                 {"value", FILE_VALUE}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (slice_is(s, names[i].name)) {
-            f->stat = names[i].stat;
-            return true;
-        }
-    }
-    f->stat = FILE_QUANTILE;
-    f->q = 0.5;
-    return slice_is(s, "median") || read_quantile(s, &f->q);
-}
-
-const char *file_stat_text(const struct file_figure *f, char out[16])
-{
-    static const char *const names[] = {"value", "mean", "std", "min", "max", "sum"};
-    if (f->stat == FILE_QUANTILE)
-        snprintf(out, 16, "p%g", f->q * 100);
-    else
-        snprintf(out, 16, "%s", names[f->stat]);
-    return out;
-}
-
-/* What '*' stands for; an empty slice for none. */
-bool claims_table_matches(const char *pattern, struct slice path, struct slice *star)
-{
-    const char *at = strchr(pattern, '*');
-    size_t n = strlen(pattern);
-    *star = (struct slice){path.p, 0};
-    if (at == NULL)
-        return slice_is(path, pattern);
-    size_t before = (size_t)(at - pattern), after = n - before - 1;
-    if (path.n < before + after + 1 || memcmp(path.p, pattern, before) != 0 ||
-        memcmp(path.p + path.n - after, at + 1, after) != 0)
-        return false;
-    *star = (struct slice){path.p + before, path.n - before - after};
-    return true;
-}
-
-const struct file_figure *file_find(const struct file_summary *s, enum figure_id id,
-                                    enum file_stat stat)
-{
-    for (size_t i = 0; i < s->figures.n; i++) {
-        const struct file_figure *f = &s->figures.v[i];
-        if (f->id == id && f->stat == stat && (stat != FILE_QUANTILE || f->q == 0.5))
-            return f;
-    }
-    return NULL;
-}
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
 static bool is_count(enum figure_id id)
 {
-    return id == F_COMPLETED || id == F_FAILED || id == F_REQUESTED || id == F_INPUT_SUM ||
-           id == F_OUTPUT_SUM || id == F_CAP || id == F_GOOD;
+    return id == F_COMPLETED || id == F_FAILED || id == F_CANCELLED || id == F_REQUESTED ||
+           id == F_INPUT_SUM || id == F_OUTPUT_SUM || id == F_CAP || id == F_GOOD;
+}
+
+static void note_odd(struct file_loader *l, const char *path, const char *text, uint64_t row)
+{
+    if (l->now.odd.n++ == 0)
+        l->now.odd = (struct file_odd){1, row, path, text};
+}
+
+static void note_odd_value(struct file_loader *l, struct slice path,
+                           const struct claims_json_value *v, uint64_t row)
+{
+    struct slice text = {v->text.p, v->text.n < ODD_TEXT_MOST ? v->text.n : ODD_TEXT_MOST};
+    note_odd(l, arena_text(&l->a->texts, path), arena_text(&l->a->texts, text), row);
 }
 
 static void add_figure(struct file_loader *l, const struct claims_json_value *v, struct slice path,
@@ -103,8 +41,13 @@ static void add_figure(struct file_loader *l, const struct claims_json_value *v,
 {
     double half;
     const struct tool_path *t = &l->tool->paths[row];
-    if (l->now.figures.n >= LIMIT_CLAIM_FIGURES || !claim_number(v->text, &f.v, &half))
-        return; /* NaN and the infinities say nothing */
+    if (l->now.figures.n >= LIMIT_CLAIM_FIGURES)
+        return;
+    if (!claim_number(v->text, &f.v, &half)) { /* NaN says nothing */
+        if (claims_number_beyond(v->text))
+            note_odd_value(l, path, v, 0);
+        return;
+    }
     f.id = t->figure;
     f.row = row;
     f.i = is_count(f.id) && f.v == floor(f.v) ? interval_exact(f.v) : interval_around(f.v, half);
@@ -113,13 +56,29 @@ static void add_figure(struct file_loader *l, const struct claims_json_value *v,
     VEC_PUSH(&l->now.figures, f);
 }
 
+/* One more of the values that a figure is the mean of. */
+static void take_listed(struct file_loader *l, const struct claims_json_value *v,
+                        const struct tool_path *t)
+{
+    struct file_list *list = &l->now.lists[t->figure];
+    double x, half;
+    if (v->kind != CLAIMS_JSON_NUMBER || !claim_number(v->text, &x, &half))
+        return;
+    list->sum += x * t->scale;
+    list->half += half * t->scale;
+    list->n++;
+}
+
 /* "TAG.count", and the lists of which llama-benchy's figures are. */
 static bool take_number_of_values(struct file_loader *l, const struct claims_json_value *v,
-                                  enum figure_id id, struct slice star)
+                                  const struct tool_path *t, struct slice star)
 {
+    enum figure_id id = t->figure;
     double n, half;
-    if (v->kind == CLAIMS_JSON_NUMBER && slice_is(star, "values[]"))
+    if (v->kind == CLAIMS_JSON_NUMBER && slice_is(star, "values[]")) {
         l->now.values[id] = v->inner + 1;
+        take_listed(l, v, t);
+    }
     if (v->kind != CLAIMS_JSON_NUMBER || !slice_is(star, "count") ||
         !claim_number(v->text, &n, &half) || !(n >= 1 && n < 9e15))
         return false;
@@ -135,9 +94,13 @@ static bool take_figure(struct file_loader *l, const struct claims_json_value *v
         struct slice star;
         if (!claims_table_matches(t->path, path, &star))
             continue;
-        if (t->stat == NULL && take_number_of_values(l, v, t->figure, star))
+        if (t->stat == NULL && take_number_of_values(l, v, t, star))
             return true;
-        if (!read_stat(t->stat != NULL ? slice_of(t->stat) : star, &f))
+        if (t->stat != NULL && strcmp(t->stat, "values") == 0) {
+            take_listed(l, v, t);
+            return true;
+        }
+        if (!claims_table_stat(t->stat != NULL ? slice_of(t->stat) : star, &f))
             continue;
         if (v->kind == CLAIMS_JSON_NUMBER)
             add_figure(l, v, path, i, f);
@@ -146,35 +109,65 @@ static bool take_figure(struct file_loader *l, const struct claims_json_value *v
     return false;
 }
 
-/* "TAG.unit": for all of the table's paths "TAG.…". */
+/* Is path the unit of the figure whose place the pattern is: "TAG.…", or "TAG_*.…"? */
+static bool is_unit_of(const char *pattern, struct slice path)
+{
+    char unit[CLAIMS_JSON_PATH_BYTES];
+    struct slice star;
+    const char *dot = strrchr(pattern, '.');
+    if (dot == NULL)
+        return false;
+    snprintf(unit, sizeof unit, "%.*s.unit", (int)(dot - pattern), pattern);
+    return claims_table_matches(unit, path, &star);
+}
+
+static bool is_unit(const struct claims_json_value *v, struct slice path)
+{
+    return v->kind == CLAIMS_JSON_STRING && path.n >= 6 &&
+           memcmp(path.p + path.n - 5, ".unit", 5) == 0;
+}
+
 static bool take_unit(struct file_loader *l, const struct claims_json_value *v, struct slice path)
 {
-    static const struct {
-        const char *name;
-        double scale;
-    } units[] = {{"ms", 1e-3}, {"us", 1e-6},         {"ns", 1e-9}, {"s", 1},
-                 {"sec", 1},   {"seconds", 1},       {"min", 60},  {"milliseconds", 1e-3},
-                 {"μs", 1e-6}, {"nanoseconds", 1e-9}};
-    if (v->kind != CLAIMS_JSON_STRING || path.n < 6 || memcmp(path.p + path.n - 5, ".unit", 5) != 0)
+    double scale;
+    if (!is_unit(v, path))
         return false;
-    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
-        if (!slice_is(v->text, units[u].name))
+    for (size_t i = 0; l->tool->paths[i].path != NULL && i < ROWS_OF_TABLE; i++) {
+        const char *pattern = l->tool->paths[i].path;
+        if (strncmp(pattern, path.p, path.n - 4) != 0 && !is_unit_of(pattern, path))
             continue;
-        for (size_t i = 0; l->tool->paths[i].path != NULL && i < ROWS_OF_TABLE; i++) {
-            if (strncmp(l->tool->paths[i].path, path.p, path.n - 4) == 0)
-                l->scale[i] = units[u].scale;
-        }
+        if (claims_unit_seconds(v->text, &scale))
+            l->scale[i] = scale;
+        if (!claims_unit_known(l->tool->paths[i].figure, v->text))
+            l->unit[i] = arena_text(&l->a->texts, v->text);
     }
     return true;
 }
 
+static bool take_model(struct file_loader *l, const struct claims_json_value *v, struct slice path)
+{
+    struct file_summary *s = &l->now;
+    for (const char *const *p = l->tool->models; p != NULL && *p != NULL; p++) {
+        if (v->kind != CLAIMS_JSON_STRING || !slice_is(path, *p))
+            continue;
+        s->models |= s->model != NULL && !slice_is(v->text, s->model);
+        s->model = s->models ? NULL : arena_text(&l->a->texts, v->text);
+        return true;
+    }
+    return false;
+}
+
 void claims_table_begin(struct file_loader *l)
 {
-    l->now = (struct file_summary){
-        .tool = l->tool, .file = arena_text(&l->a->texts, slice_of(l->path)), .nth = ++l->objects};
+    l->now = (struct file_summary){.tool = l->tool,
+                                   .file = arena_text(&l->a->texts, slice_of(l->path)),
+                                   .nth = ++l->objects,
+                                   .version = l->version};
     l->open = true;
-    for (size_t i = 0; i < ROWS_OF_TABLE; i++)
+    for (size_t i = 0; i < ROWS_OF_TABLE; i++) {
         l->scale[i] = NAN;
+        l->unit[i] = NULL;
+    }
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -222,18 +215,44 @@ static void start_row(struct file_loader *l)
     l->row_times[0] = l->row_times[1] = l->row_end = l->row_total = NAN;
     l->row_warmup = false;
     l->in_row = true;
+    for (size_t i = 0; i < ROW_FIELDS; i++)
+        l->row_scale[i] = 1;
+}
+
+/* Of a unit that is not the table's; of one that is not known the scale is NaN. */
+static void rescale_row(struct file_loader *l)
+{
+    struct file_row *r = &l->row;
+    r->ttft *= l->row_scale[ROW_TTFT];
+    r->latency *= l->row_scale[ROW_LATENCY];
+    r->tpot *= l->row_scale[ROW_TPOT];
+    r->ttft_half *= (float)l->row_scale[ROW_TTFT];
+    r->latency_half *= (float)l->row_scale[ROW_LATENCY];
+    r->tpot_half *= (float)l->row_scale[ROW_TPOT];
+}
+
+/* A figure of a row that its times give. */
+static void check_span(struct file_loader *l, double *v, const char *what)
+{
+    if (*v < 0) {
+        note_odd(l, what, audit_printf(l->a, "%g s", *v), l->now.rows_seen + 1);
+        *v = NAN;
+    }
 }
 
 static void end_row(struct file_loader *l)
 {
     struct file_row *r = &l->row;
     l->in_row = false;
+    rescale_row(l);
     if (isnan(r->ttft))
         r->ttft = l->row_times[0] - r->start;
     if (isnan(r->latency) && !isnan(l->row_end))
         r->latency = l->row_end - r->start;
     if (isnan(r->latency))
         r->latency = l->row_times[1] - r->start;
+    check_span(l, &r->ttft, "the first time less the start");
+    check_span(l, &r->latency, "the last time less the start");
     if (!l->row_warmup)
         keep_row(l, *r, l->row_total);
 }
@@ -260,47 +279,27 @@ static int64_t as_count(double x)
 /* As the loader of traces has it: of a body that is not too long to have been kept. */
 static uint64_t hash_of_body(const struct claims_json_value *v)
 {
-    struct buf quoted, body;
     char hex[SHA256_TEXT];
     if (v->cut || v->text.n == 0)
         return 0;
-    buf_init(&quoted, CLAIMS_JSON_TEXT_BYTES + 2);
-    buf_init(&body, CLAIMS_JSON_TEXT_BYTES);
-    buf_printf(&quoted, "\"%s\"", v->text.p);
-    struct jscan s = jscan_over((struct slice){(const char *)quoted.p, quoted.n});
-    bool whole = jscan_next(&s) == JT_STRING && jscan_unescape(&s, &body) == TA_OK && body.n > 0;
-    if (whole) {
-        struct sha256 *sha = sha256_new();
-        sha256_add(sha, body.p, body.n);
-        sha256_text(sha, hex);
-        sha256_free(sha);
-    }
-    buf_done(&quoted);
-    buf_done(&body);
-    return whole ? model_hash(slice_of(hex)) : 0;
+    struct sha256 *sha = sha256_new();
+    sha256_add(sha, v->text.p, v->text.n);
+    sha256_text(sha, hex);
+    sha256_free(sha);
+    return model_hash(slice_of(hex));
 }
 
-static void set_field(struct file_loader *l, struct file_row *r, const struct tool_row *t,
-                      const struct claims_json_value *v)
+/* Numbers of which a row has none below 0. */
+static bool is_length(enum row_field f)
 {
-    double x, half;
-    if (t->field == ROW_ERROR) {
-        r->failed |= says_error(v);
-        return;
-    }
-    if (v->kind == CLAIMS_JSON_STRING) {
-        if (t->field == ROW_BODY)
-            r->id = hash_of_body(v);
-        if (t->field == ROW_ID && v->text.n > 0)
-            r->id = model_hash(v->text);
-        l->row_warmup |= t->field == ROW_PHASE && slice_is(v->text, "warmup");
-        return;
-    }
-    if (v->kind != CLAIMS_JSON_NUMBER || !claim_number(v->text, &x, &half))
-        return;
-    x *= t->scale;
-    half *= t->scale;
-    switch (t->field) {
+    return f == ROW_TTFT || f == ROW_LATENCY || f == ROW_TPOT || f == ROW_OUTPUT ||
+           f == ROW_INPUT || f == ROW_TOTAL || f == ROW_GAP;
+}
+
+static void put_number(struct file_loader *l, struct file_row *r, enum row_field field, double x,
+                       double half)
+{
+    switch (field) {
     case ROW_START:
         r->start = x;
         break;
@@ -342,6 +341,34 @@ static void set_field(struct file_loader *l, struct file_row *r, const struct to
     }
 }
 
+static void set_field(struct file_loader *l, struct file_row *r, const struct tool_row *t,
+                      const struct claims_json_value *v, uint64_t row)
+{
+    double x, half;
+    if (t->field == ROW_ERROR) {
+        r->failed |= says_error(v);
+        return;
+    }
+    if (v->kind == CLAIMS_JSON_STRING) {
+        if (t->field == ROW_BODY)
+            r->id = hash_of_body(v);
+        if (t->field == ROW_ID && v->text.n > 0)
+            r->id = model_hash(v->text);
+        l->row_warmup |= t->field == ROW_PHASE && slice_is(v->text, "warmup");
+        return;
+    }
+    if (v->kind != CLAIMS_JSON_NUMBER)
+        return;
+    bool read = claim_number(v->text, &x, &half);
+    if (is_length(t->field) && (read ? x < 0 : claims_number_beyond(v->text))) {
+        note_odd_value(l, slice_of(t->path), v, row);
+        return;
+    }
+    if (!read)
+        return;
+    put_number(l, r, t->field, x * t->scale, half * t->scale);
+}
+
 static const struct tool_row *row_named(const struct tool *tool, struct slice path)
 {
     for (const struct tool_row *t = tool->rows; t != NULL && t->path != NULL; t++) {
@@ -349,6 +376,25 @@ static const struct tool_row *row_named(const struct tool *tool, struct slice pa
             return t;
     }
     return NULL;
+}
+
+/* "metrics.request_latency.unit", beside its "….value". */
+static bool take_row_unit(struct file_loader *l, const struct claims_json_value *v,
+                          struct slice path)
+{
+    double scale;
+    if (!is_unit(v, path))
+        return false;
+    for (const struct tool_row *t = l->tool->rows; t->path != NULL; t++) {
+        bool time = t->field == ROW_TTFT || t->field == ROW_LATENCY || t->field == ROW_TPOT;
+        if (!time || strncmp(t->path, path.p, path.n - 4) != 0)
+            continue;
+        bool is_known = claims_unit_seconds(v->text, &scale);
+        if (!is_known && l->now.row_unit == NULL)
+            l->now.row_unit = arena_text(&l->a->texts, v->text);
+        l->row_scale[t->field] = is_known ? scale / t->scale : NAN;
+    }
+    return true;
 }
 
 /* Of parallel arrays: the row's number is the place in the outer one. */
@@ -364,7 +410,7 @@ static bool take_parallel(struct file_loader *l, const struct claims_json_value 
         l->fs->rows++;
     }
     if (i < l->now.rows.n)
-        set_field(l, &l->now.rows.v[i], t, v);
+        set_field(l, &l->now.rows.v[i], t, v, i + 1);
     else if (i >= l->now.rows.n + l->now.rows_left)
         l->now.rows_left = i + 1 - l->now.rows.n;
     return true;
@@ -394,21 +440,33 @@ int claims_table_end(struct file_loader *l, struct err *e)
     l->open = false;
     if (l->tool->row_object == NULL)
         end_parallel(l);
+    size_t kept = 0;
     for (size_t i = 0; i < s->figures.n; i++) {
         struct file_figure *f = &s->figures.v[i];
+        f->unit = f->row < ROWS_OF_TABLE ? l->unit[f->row] : NULL;
         double scale = f->row < ROWS_OF_TABLE && !isnan(l->scale[f->row])
                            ? l->scale[f->row]
                            : l->tool->paths[f->row].scale;
         f->v *= scale;
         f->i = interval_scale(f->i, scale);
+        if (f->unit != NULL)
+            VEC_PUSH(&s->unread, *f);
+        else
+            s->figures.v[kept++] = *f;
     }
-    if (s->figures.n == 0 && s->rows_seen == 0) {
+    s->figures.n = kept;
+    const struct file_figure *runs = file_find(s, F_RUNS, FILE_VALUE);
+    if (s->tool->one_run != NULL && runs != NULL && runs->v == 1)
+        s->tool = s->tool->one_run;
+    if (s->figures.n + s->unread.n + s->odd.n == 0 && s->rows_seen == 0) {
         VEC_FREE(&s->figures);
+        VEC_FREE(&s->unread);
         VEC_FREE(&s->rows);
         return TA_OK;
     }
     if (l->fs->summaries.n >= LIMIT_CLAIM_OBJECTS) {
         VEC_FREE(&s->figures);
+        VEC_FREE(&s->unread);
         VEC_FREE(&s->rows);
         return err_set(e, TA_ELIMIT, "%s: more than %u result objects in all files; split them",
                        l->path, LIMIT_CLAIM_OBJECTS);
@@ -451,6 +509,14 @@ static bool is_row(const struct file_loader *l, const struct claims_json_value *
     return relative(v->path, l->object, &path) && slice_is(path, want);
 }
 
+/* 0.8 of "0.8.1". */
+static double version_of(struct slice s)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%.*s", (int)(s.n < sizeof text ? s.n : sizeof text - 1), s.p);
+    return strtod(text, NULL);
+}
+
 static int take_value(struct file_loader *l, const struct claims_json_value *v, struct err *e)
 {
     struct slice path;
@@ -460,14 +526,19 @@ static int take_value(struct file_loader *l, const struct claims_json_value *v, 
                        "%s: a GuideLLM report of version %.*s; version 2 is read, which GuideLLM "
                        "0.4 and later write",
                        l->path, (int)v->text.n, v->text.p);
+    if (l->tool == &tool_guidellm && strcmp(v->path, "metadata.guidellm_version") == 0)
+        l->version = version_of(v->text);
     bool known = false;
     if (l->in_row && relative(v->path, l->row_object, &path)) {
         const struct tool_row *t = row_named(l->tool, path);
         known = t != NULL;
         if (known)
-            set_field(l, &l->row, t, v);
+            set_field(l, &l->row, t, v, l->now.rows_seen + 1);
+        else
+            known = take_row_unit(l, v, path);
     } else if (l->open && relative(v->path, l->object, &path)) {
-        known = take_figure(l, v, path) || take_unit(l, v, path) || take_parallel(l, v, path);
+        known = take_figure(l, v, path) || take_unit(l, v, path) || take_parallel(l, v, path) ||
+                take_model(l, v, path);
     }
     l->now.unknown += !known && v->kind != CLAIMS_JSON_BEGIN;
     return TA_OK;

@@ -22,13 +22,19 @@ struct file_loader {
     struct file_row row;
     double row_times[2], row_end, row_total;
     bool row_warmup;
-    double scale[ROWS_OF_TABLE]; /* by the units that the file states */
+    double scale[ROWS_OF_TABLE];      /* by the units that the file states */
+    const char *unit[ROWS_OF_TABLE];  /* those of them that are not known; NULL */
+    double row_scale[ROW_FIELDS];     /* the same of the row, over the table's */
+    double version; /* of the tool, as its file has it before the objects */
     size_t objects;
 };
 
 /* Of a pattern of struct tool: does path match, and what does its '*' stand for? Empty: it has
  * none. */
 bool claims_table_matches(const char *pattern, struct slice path, struct slice *star);
+
+/* The statistic of that name ("mean", "p99"), into f; false: it is none. */
+bool claims_table_stat(struct slice s, struct file_figure *f);
 
 /* Are a tool's files nothing but rows? Then all of a file is one summary. */
 bool claims_table_rows_only(const struct tool *t);

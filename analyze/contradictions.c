@@ -49,6 +49,7 @@ const char *check_value(const struct check *k, enum figure_id id, double v)
                                                        [F_REQUESTED] = DIM_COUNT,
                                                        [F_COMPLETED] = DIM_COUNT,
                                                        [F_FAILED] = DIM_COUNT,
+                                                       [F_CANCELLED] = DIM_COUNT,
                                                        [F_GOOD] = DIM_COUNT,
                                                        [F_INPUT_SUM] = DIM_TOKENS,
                                                        [F_OUTPUT_SUM] = DIM_TOKENS};
@@ -298,7 +299,7 @@ static void check_ratio(const struct check *k)
     figure done = check_get(k, F_COMPLETED, FILE_VALUE);
     if (rate == NULL || requests == NULL || mean == NULL ||
         (done != NULL && done->v != check_values(k, F_OUTPUT)) ||
-        (!over && !check_is_tool(k, &tool_inference_perf)))
+        (!over && !check_is_tool(k, &tool_inference_perf) && !check_is_tool(k, &tool_llmperf)))
         return;
     struct interval made = check_times(requests->i, mean->i);
     if (interval_meets(made, rate->i) || (over && rate->i.hi < made.lo))
@@ -404,6 +405,15 @@ static void say_fault(const struct check *k, const struct row_fault *f, const ch
 static void check_rows(const struct check *k)
 {
     const struct file_summary *s = k->s;
+    if (s->odd.n > 0) {
+        const char *row =
+            s->odd.row > 0 ? audit_printf(k->a, "row %" PRIu64 ", ", s->odd.row) : "";
+        check_say(k, NULL, VERDICT_IMPOSSIBLE,
+                  audit_printf(k->a,
+                               "%s%s is %s, which no measurement gives; of such numbers it holds "
+                               "%" PRIu64 ", and none is used",
+                               row, s->odd.path, s->odd.text, s->odd.n));
+    }
     say_fault(k, &s->ttft_above, "the time to the first token is above the latency", F_TTFT);
     say_fault(k, &s->total_off, "the total is not input and output tokens", F_TOTAL);
     say_fault(
@@ -532,8 +542,9 @@ void contradictions_find(const struct claim_files *fs, struct audit *a)
     bool own = true;
     for (size_t i = 0; i < fs->summaries.n; i++) {
         struct check k = {a, &fs->summaries.v[i]};
-        check_all(&k);
         own = false;
+        if (!k.s->tool->over_runs) /* a quotient of means is no mean of quotients */
+            check_all(&k);
     }
     if (own)
         check_own(a);

@@ -72,6 +72,101 @@ static void check_mean(const struct check *k, enum figure_id id)
                            check_value(k, id, low ? all.lo : all.hi)));
 }
 
+/* --- a mean, its median and its deviation --------------------------------------------------------
+ */
+
+#define ROUNDED 1e-9 /* a share: what floating point leaves of values that are all the same */
+
+/* The median is where the mean distance is least, and that is no more than the standard deviation:
+ * so far is the mean from it at most, whatever the values and their weights. */
+static void check_deviation(const struct check *k, enum figure_id id)
+{
+    figure mean = check_get(k, id, FILE_MEAN), median = check_get(k, id, FILE_QUANTILE);
+    figure std = check_get(k, id, FILE_STD);
+    bool estimated = id == F_GAP && check_is_tool(k, &tool_aiperf); /* quantiles of a t-digest */
+    if (mean == NULL || median == NULL || std == NULL || estimated)
+        return;
+    double off = fmax(mean->i.lo - median->i.hi, median->i.lo - mean->i.hi);
+    if (!(off > std->i.hi + ROUNDED * fabs(mean->v)))
+        return;
+    check_say(k, mean, VERDICT_IMPOSSIBLE,
+              audit_printf(k->a,
+                           "%s is farther from %s than %s, and no values are: a mean is within one "
+                           "standard deviation of the median" CHECK_DIGITS,
+                           check_named(k, mean), check_named(k, median), check_named(k, std)));
+}
+
+/* --- a mean and the values that are listed for it ------------------------------------------------
+ */
+
+#define LISTED_SHARE 1e-6 /* of a mean: what adding up in another order leaves */
+
+static void check_list(const struct check *k, enum figure_id id)
+{
+    const struct file_list *list = &k->s->lists[id];
+    figure mean = check_get(k, id, FILE_MEAN);
+    if (mean == NULL)
+        mean = check_get(k, id, FILE_VALUE);
+    if (mean == NULL || list->n == 0)
+        return;
+    double n = (double)list->n, listed = list->sum / n;
+    double allowed = (mean->i.hi - mean->i.lo) / 2 + list->half / n + LISTED_SHARE * fabs(listed);
+    if (fabs(mean->v - listed) <= allowed)
+        return;
+    check_say(k, mean, VERDICT_DIFFERS,
+              audit_printf(k->a, "%s, and the mean of the %g values that the file has for it is %s",
+                           check_named(k, mean), n, check_value(k, id, listed)));
+}
+
+/* A mean times how many values it is of, as the file says, or the weights that it is taken with. */
+static void check_sum(const struct check *k, enum figure_id id)
+{
+    figure mean = check_get(k, id, FILE_MEAN), sum = check_get(k, id, FILE_SUM);
+    double n = (double)k->s->values[id];
+    if (mean == NULL || sum == NULL || n < 1 || mean->i.lo < 0)
+        return;
+    struct interval made = {mean->i.lo * n * (1 - CHECK_CLOCKS),
+                            mean->i.hi * n * (1 + CHECK_CLOCKS)};
+    if (interval_meets(made, sum->i))
+        return;
+    check_say(k, mean, VERDICT_DIFFERS,
+              audit_printf(k->a,
+                           "%s, of %g values, and their sum is %s, which makes %s each; 0.1 %% is "
+                           "allowed for",
+                           check_named(k, mean), n, check_value(k, id, sum->v),
+                           check_value(k, id, sum->v / n)));
+}
+
+/* --- GuideLLM's rates ----------------------------------------------------------------------------
+ */
+
+#define WINDOW_SINCE                                                                               \
+    0.8 /* its rates are over its duration; before, from the first text to the last */
+
+/* Tokens within its window are no more than all, and the window is no shorter than its duration;
+ * or, of older versions, than the text of a request is on average. */
+static void check_window_rate(const struct check *k)
+{
+    figure rate = check_get(k, F_OUTPUT_TPS, FILE_VALUE), all = check_get(k, F_OUTPUT, FILE_SUM);
+    figure t = check_get(k, F_DURATION, FILE_VALUE), streams = check_get(k, F_TPOT, FILE_SUM);
+    figure n = check_get(k, F_COMPLETED, FILE_VALUE);
+    bool since = k->s->version >= WINDOW_SINCE;
+    if (!check_is_tool(k, &tool_guidellm) || rate == NULL || all == NULL ||
+        (since ? t == NULL : streams == NULL || n == NULL || n->v < 1))
+        return;
+    double window = since ? t->i.lo : streams->i.lo / n->v;
+    if (!(rate->i.lo * window > all->i.hi * (1 + CHECK_CLOCKS)))
+        return;
+    check_say(
+        k, rate, VERDICT_IMPOSSIBLE,
+        audit_printf(k->a,
+                     "%s makes %.6g tokens within %s, %s, and there were %.6g in all; 0.1 %% "
+                     "is allowed for",
+                     check_named(k, rate), rate->v * window, check_value(k, F_DURATION, window),
+                     since ? "its duration" : "as long as the text of a request is on average",
+                     all->v));
+}
+
 /* --- rates above every interval --------------------------------------------------------------- */
 
 /* Bounds of what each request's rate can be, and why. */
@@ -163,6 +258,13 @@ void contradictions_values(const struct check *k)
 {
     for (enum figure_id id = F_TTFR; id <= F_TOTAL; id++)
         check_mean(k, id);
+    for (enum figure_id id = F_TTFR; id <= F_TOTAL; id++)
+        check_deviation(k, id);
+    for (enum figure_id id = F_TTFR; id < FIGURES; id++)
+        check_list(k, id);
+    for (enum figure_id id = F_TTFR; id <= F_TOTAL; id++)
+        check_sum(k, id);
+    check_window_rate(k);
     check_user_rates(k);
     check_whole_rates(k);
 }

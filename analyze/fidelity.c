@@ -8,6 +8,7 @@
 
 #include "analyze/ledger_counts.h"
 #include "analyze/metrics.h"
+#include "analyze/stat.h"
 
 const struct fidelity *fidelity_of(const struct audit *a, size_t trace)
 {
@@ -39,19 +40,13 @@ static int64_t round_of(const struct load *l, const struct request *r)
     return l->round[r->ledger - l->trace->ledger.v];
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* v is sorted on return. Nearest rank: a time that really was. */
 static struct spread spread_of(int64_t *v, size_t n)
 {
     struct spread s = {.n = n};
     if (n == 0)
         return s;
-    qsort(v, n, sizeof *v, by_number);
+    stat_sort_ns(v, n);
     s.p50 = v[(n - 1) / 2];
     s.p99 = v[(size_t)ceil(0.99 * (double)n) - 1];
     s.max = v[n - 1];
@@ -142,7 +137,7 @@ static void compare_contents(struct fidelity *f, const struct request *r)
 
 static size_t distinct(int64_t *v, size_t n)
 {
-    qsort(v, n, sizeof *v, by_number);
+    stat_sort_ns(v, n);
     size_t k = n > 0;
     for (size_t i = 1; i < n; i++)
         k += v[i] != v[i - 1];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/fidelity.h"
+#include "analyze/stat.h"
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
 
@@ -20,12 +21,6 @@ static double ms(int64_t ns)
     return (double)ns / NS_PER_MS;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* --- A and B ---------------------------------------------------------------------------------- */
 
 static void put_errors(struct figure *f, const struct fidelity *d, double lo)
@@ -33,7 +28,7 @@ static void put_errors(struct figure *f, const struct fidelity *d, double lo)
     int64_t *v = mem_array(d->points.n, sizeof *v);
     for (size_t i = 0; i < d->points.n; i++)
         v[i] = d->points.v[i].error_ns < 0 ? -d->points.v[i].error_ns : d->points.v[i].error_ns;
-    qsort(v, d->points.n, sizeof *v, by_number);
+    stat_sort_ns(v, d->points.n);
     struct plot_table *t =
         plot_table(&f->plot, "ECDF", "errors", "absolute error ms, share of requests up to it");
     size_t stride = d->points.n / SHARES_MAX + 1;

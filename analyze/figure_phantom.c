@@ -136,14 +136,14 @@ static const char *tokens(const struct phantom *p)
 static double tokens_up_to(const struct request *r, size_t k, bool stated)
 {
     if (stated)
-        return r->out.v[k].stated;
+        return request_stated(r, k);
     return (double)request_tokens(r) * (double)(k + 1) / (double)r->out.n;
 }
 
 static bool states_each(const struct request *r)
 {
     for (size_t i = 0; i < r->out.n; i++) {
-        if (r->out.v[i].stated < 0 || (i > 0 && r->out.v[i].stated < r->out.v[i - 1].stated))
+        if (request_stated(r, i) < 0 || (i > 0 && request_stated(r, i) < request_stated(r, i - 1)))
             return false;
     }
     return true;

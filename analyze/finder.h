@@ -67,5 +67,6 @@ void findings_stalls(struct finder *f);
 void findings_capacity(struct finder *f);
 void findings_load(struct finder *f);
 void findings_client(struct finder *f);
+void findings_proxy(struct finder *f);
 
 #endif

@@ -75,6 +75,11 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
     [FINDING_REQUESTS_API_GUESSED] =
         {"requests.api-guessed", SEVERITY_INFO, "The API was recognised by the replies alone",
          "Neither path nor body told which API it is. Say --dialect if it is another.", NULL, NULL},
+    [FINDING_REQUESTS_LOADS] =
+        {"requests.loads", SEVERITY_INFO, "Requests only loaded or unloaded a model",
+         "They had no prompt, and nothing was generated: they are in no count of requests and in no "
+         "figure.",
+         NULL, NULL},
     [FINDING_REQUESTS_OPEN] =
         {"requests.open", SEVERITY_INFO, "Requests were still running when the trace ended",
          "They take part in no latency and no rate, but in the time of the run.", NULL, "P80"},
@@ -130,9 +135,9 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
          "repeat-share", "P92 P69"},
     [FINDING_REQUESTS_EARLY_STOP] =
         {"requests.early-stop", SEVERITY_INFO, "Answers stopped early",
-         "Some have much less than the max_tokens that others reach: the work is unequal, and "
-         "latencies of whole answers, requests/s and rates over them can't be compared with a run "
-         "where it is not.",
+         "Some have much less than the max_tokens that at least half of the others reach, or that a "
+         "request with ignore_eos asked for: the work is unequal, and latencies of whole answers, "
+         "requests/s and rates over them can't be compared with a run where it is not.",
          "early-stop", "P93"},
     [FINDING_STREAM_COLLECTED] =
         {"stream.collect-then-replay", SEVERITY_WARN,
@@ -184,7 +189,8 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
     [FINDING_STREAM_TOKENS_PER_EVENT] =
         {"stream.tokens-per-event", SEVERITY_INFO, "Events carry several tokens",
          "A gap between events is that of several tokens: a count of events is no count of tokens, "
-         "and latency per event is not latency per token.",
+         "and latency per event is not latency per token. Tokens that marks may be, which have no "
+         "text, are not among them.",
          "tokens-per-event", "P01 P48 P55 P56"},
     [FINDING_STREAM_LONG_LINE] =
         {"stream.long-line", SEVERITY_WARN, "A stream was cut short after a very long event",
@@ -210,8 +216,10 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
     [FINDING_USAGE_RECOUNT] =
         {"usage.recount", SEVERITY_WARN, "The text has another number of tokens than is stated",
          "By the tokenizer given. Either it is another model's, or the stated count is not that of "
-         "the text; two tokens that end or mark the reply are allowed. Rates and times per token "
-         "differ by as much.",
+         "the text. Tokens that are counted and have no text are allowed: 6 that mark or end any "
+         "reply, 12 more for each run of thinking, 48 for each call of a tool; and of a call's "
+         "tokens half as many more than stated, as its arguments may be written anew. Rates and "
+         "times per token differ by as much.",
          "tokenizer count-tolerance", "P04 P09"},
     [FINDING_USAGE_ABOVE_LIMIT] = {"usage.above-limit", SEVERITY_WARN,
                                    "More tokens are stated than were allowed",
@@ -232,8 +240,23 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
     [FINDING_USAGE_THINKING_UNSENT] =
         {"usage.thinking-unsent", SEVERITY_INFO, "Thinking is counted that was not sent",
          "Its tokens were generated before the first text, or between, and no byte of them is on "
-         "the wire: the time to first text has them in it, and decode rates here leave them out. "
-         "Who divides all tokens by the time of the text has a rate that is far too high.",
+         "the wire: the time to first text has them in it, and decode rates here leave them out, "
+         "or are withheld where it is not stated how many they are (a redacted block). Who divides "
+         "all tokens by the time of the text has a rate that is far too high.",
+         NULL, "P26"},
+    [FINDING_USAGE_THINKING_UNCOUNTED] =
+        {"usage.thinking-uncounted", SEVERITY_WARN, "Thinking was sent that is not counted",
+         "The stated number of tokens is that of the answer alone, as the total, the tokenizer "
+         "given, or the events show: who divides it by a time that the thinking is in has a rate "
+         "that is too low. Decode rates here count the thinking where its number is known, and are "
+         "not measurable where it is not.",
+         NULL, "P08"},
+    [FINDING_USAGE_THINKING_BESIDE] =
+        {"usage.thinking-beside", SEVERITY_INFO,
+         "More tokens are stated in all than for prompt and answer",
+         "What was generated beside the answer, thinking as a rule, is in the total alone, and no "
+         "text of it was sent: its time is in the wait for the text, and rates of the text leave "
+         "it out.",
          NULL, "P26"},
     [FINDING_USAGE_MISSING] =
         {"usage.missing", SEVERITY_INFO, "Replies state no number of tokens",
@@ -254,13 +277,22 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
         {"timings.hide-wait", SEVERITY_INFO,
          "The server's own prompt time leaves out a part of the wait",
          "Queueing, loading a model or all batches but the last are not in it: a time to first "
-         "token or a prompt rate taken from it is better than what the client saw.",
+         "token or a prompt rate taken from it is better than what the client saw. What it was "
+         "generating before the first text, by its own time for that, is no wait.",
          "hidden-wait hidden-share", "P33 P95 P100"},
     [FINDING_TIMINGS_GAP] =
         {"timings.gap", SEVERITY_INFO, "The server's own times do not add up to its total",
          "Something takes time that is in none of its parts, as all batches of the prompt but the "
          "last: rates by the parts are too high.",
          "hidden-wait", "P95"},
+    [FINDING_TIMINGS_ABOVE_WINDOW] =
+        {"timings.above-window", SEVERITY_WARN,
+         "The server states a decode rate that its text leaves no room for",
+         "At half again the rate of the window from the first text to the last, and more, the text "
+         "would have come sooner; it came at an even pace, with nothing lost and a client that "
+         "took it. The server's clock leaves time out, or it counts what was not sent: the rate is "
+         "not what anybody got.",
+         NULL, "P97"},
     [FINDING_TIMINGS_RATE_DIFFERS] =
         {"timings.rate-differs", SEVERITY_INFO,
          "The server's own decode rate is not that of the wire",
@@ -434,6 +466,13 @@ const struct finding_kind finding_kinds[FINDING_KINDS] = {
          "The server, or something between, tore the connection down: those requests failed, and "
          "take part in no latency.",
          NULL, "P90"},
+    [FINDING_PROXY_BOTH_LEGS] =
+        {"proxy.both-legs", SEVERITY_INFO, "Both legs of a proxy are in the trace",
+         "What the proxy asked a server for, to answer a client, is the same work seen a second "
+         "time: it is listed with the client's request and is in no figure. It is known by the "
+         "prompt, the text, and by text that reaches the client just behind that of the server. For "
+         "figures of the server alone analyze a trace of its port.",
+         NULL, NULL},
     [FINDING_CLAIMS_ROWS] = {"claims.rows", SEVERITY_INFO,
                              "Rows of a result file, request by request",
                              "How many rows of the file agree with their requests.", "tolerance",

@@ -19,6 +19,7 @@ static void find_all(struct finder *f)
     findings_capacity(f);
     findings_load(f);
     findings_client(f);
+    findings_proxy(f);
 }
 
 void findings_find(struct audit *a, const struct audit_options *o)

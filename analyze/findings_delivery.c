@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/delivery.h"
 #include "analyze/finder.h"
 #include "analyze/formulas.h"
 #include "analyze/metrics.h"
+#include "analyze/metrics_marks.h"
 #include "analyze/metrics_speedup.h"
 #include "analyze/stat.h"
 #include "traces/base/clock.h"
@@ -23,104 +25,12 @@ enum {
     SHORT_BURSTS = 8,    /* … with so many bursts in all */
     BURST_EVENTS =
         5, /* a buffer of a fixed size cuts events: the fewer, the wider the bursts vary */
-    PIECE_MEDIANS = 16,
-    CLOSE_PARTS = 10, /* of the mean gap, below which events come together … */
-    CLOSE_NS = 500000 /* … and this: a faster stream that stalls has a long mean */
+    PIECE_MEDIANS = 16
 };
 
-#define SAME_SHARE 0.9   /* of the reads that have as many events as most: that is on purpose */
 #define BURST_SPREAD 0.1 /* standard deviation over mean of the bytes of a burst */
-#define STEP_LOW_NS                                                                                \
-    (38 * (double)NS_PER_MS)                  /* delayed acknowledgements: 40 ms, and the timer's  \
-                                               */
-#define STEP_HIGH_NS (46 * (double)NS_PER_MS) /* slack */
 #define STEP_SHARE 0.8
 #define STEP_SEVERAL 0.7 /* of the steps, that have several events: the model's pace is finer */
-
-/* How the output events of a stream came, by the reads that released them. The first read and the
- * last have what was there, not what fitted: they are not counted. */
-struct delivery {
-    size_t reads;
-    double per_read;   /* events, mean */
-    double same_share; /* of the reads that have as many as most have */
-    double gap_ns;     /* from read to read, median */
-    double several;    /* share of the reads with more than one */
-    double step_share; /* of these gaps that are steps of 40 ms */
-};
-
-/* Of ascending values: the share of the most frequent one. */
-static double mode_share(const double *v, size_t n)
-{
-    size_t most = 0;
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && v[end] == v[i];)
-            end++;
-        most = end - i > most ? end - i : most;
-    }
-    return (double)most / (double)n;
-}
-
-static void add_read(double *counts, double *gaps, struct delivery *d, size_t events, int64_t gap)
-{
-    double ns = (double)gap;
-    counts[d->reads] = (double)events;
-    gaps[d->reads++] = ns;
-    d->per_read += (double)events;
-    d->several += events > 1;
-    d->step_share += ns >= STEP_LOW_NS && ns <= STEP_HIGH_NS;
-}
-
-/* Below it, an event comes together with the one before it, in whatever packet. */
-static int64_t close_ns(const struct request *r)
-{
-    int64_t mean = (r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns) / (int64_t)(r->out.n - 1);
-    return mean / CLOSE_PARTS < CLOSE_NS ? mean / CLOSE_PARTS : CLOSE_NS;
-}
-
-static bool together(const struct request *r, size_t i, int64_t close)
-{
-    const struct output_event *e = &r->out.v[i];
-    return e->packet == e[-1].packet || e->t_ns - e[-1].t_ns < close;
-}
-
-/* Does each event come for itself? Most do: that is all there is to say. */
-static bool one_by_one(const struct request *r, int64_t close)
-{
-    for (size_t i = 2; i + 1 < r->out.n; i++) {
-        if (together(r, i, close))
-            return false;
-    }
-    return true;
-}
-
-static struct delivery delivery_of(const struct request *r)
-{
-    struct delivery d = {0};
-    int64_t close = close_ns(r);
-    if (one_by_one(r, close))
-        return d;
-    double *counts = mem_array(r->out.n + 1, sizeof *counts);
-    double *gaps = mem_array(r->out.n + 1, sizeof *gaps);
-    for (size_t i = 0, end; i < r->out.n; i = end) {
-        for (end = i + 1; end < r->out.n && together(r, end, close);)
-            end++;
-        if (i > 0 && end < r->out.n)
-            add_read(counts, gaps, &d, end - i, r->out.v[i].t_ns - r->out.v[i - 1].t_ns);
-    }
-    if (d.reads > 0) {
-        double n = (double)d.reads;
-        stat_sort(counts, d.reads);
-        stat_sort(gaps, d.reads);
-        d.per_read /= n;
-        d.step_share /= n;
-        d.several /= n;
-        d.same_share = mode_share(counts, d.reads);
-        d.gap_ns = stat_median(gaps, d.reads);
-    }
-    free(gaps);
-    free(counts);
-    return d;
-}
 
 /* Lost packets hold back what comes after them: such a clump is nobody's buffer. */
 static bool is_stream(const struct request *r)
@@ -136,23 +46,23 @@ static double burst_spread(const struct bursts *b)
     return b->n >= BURSTS_MIN && b->mean > 0 ? sqrt(b->squares / (b->n - 1)) / b->mean : NAN;
 }
 
-/* Are there as many events in each read as in most? Who sends them together on purpose does not cut
- * one in two with a long gap between, as a buffer does; one packet a read is left of that. */
-static bool same_number(const struct request *r, const struct delivery *d)
+/* Several choices whose tokens of a step come together: no more of them than there are choices. */
+static bool of_choices(const struct request *r, const struct delivery *d)
 {
-    bool cut = r->straddling >= d->reads && r->bursts.n <= d->reads + 1;
-    return d->same_share >= SAME_SHARE && !cut;
+    return request_interleaves(r) && d->per_read <= r->choices_seen;
 }
 
 static enum manner manner_of(const struct finder *f, const struct request *r,
                              const struct delivery *d)
 {
-    bool same = same_number(r, d);
+    if (of_choices(r, d))
+        return STEADY;
+    bool same = delivery_same_number(r, d);
     if (d->reads >= STEPS_MIN && d->step_share >= STEP_SHARE && d->several >= STEP_SEVERAL && !same)
         return STEPS;
     if (d->reads < READS_MIN || d->gap_ns < (double)f->o->clump_gap_ns)
         return STEADY;
-    if (same && d->several >= SAME_SHARE)
+    if (same && d->several >= DELIVERY_SAME)
         return BY_EVENTS;
     if (d->per_read <= f->o->clump_events)
         return STEADY;
@@ -215,18 +125,6 @@ struct shorts {
     struct bursts bursts;
 };
 
-/* Two samples' spreads in one (Chan, Golub and LeVeque). */
-static void add_bursts(struct bursts *to, const struct bursts *b)
-{
-    uint32_t n = to->n + b->n;
-    double off = b->mean - to->mean;
-    if (n == 0)
-        return;
-    to->squares += b->squares + off * off * to->n * b->n / n;
-    to->mean += off * b->n / n;
-    to->n = n;
-}
-
 static bool is_short(const struct finder *f, const struct delivery *d)
 {
     return d->reads >= SHORT_READS_MIN && d->reads < READS_MIN && d->per_read > BURST_EVENTS &&
@@ -256,10 +154,10 @@ static void find_manners(struct finder *f)
         streams++;
         found_add(&found[m], f->scope->requests[i]);
         VEC_PUSH(&amounts[m], m == BY_BYTES ? r->bursts.mean : d.per_read);
-        if (m == STEADY && is_short(f, &d)) {
+        if (m == STEADY && is_short(f, &d) && !of_choices(r, &d)) {
             found_add(&shorts.found, f->scope->requests[i]);
-            add_bursts(&shorts.bursts, &r->bursts);
-            shorts.same += same_number(r, &d);
+            delivery_pool(&shorts.bursts, &r->bursts);
+            shorts.same += delivery_same_number(r, &d);
         }
     }
     if (found[BY_BYTES].n == 0 && say_same(&shorts)) {
@@ -282,7 +180,7 @@ static void find_manners(struct finder *f)
 /* Tokens that may have text; -1: not known. */
 static int64_t text_tokens(const struct request *r)
 {
-    int64_t n = request_tokens(r);
+    int64_t n = metrics_texted(r);
     return n < 0 ? -1 : n - (r->usage.reasoning > 0 ? r->usage.reasoning : 0);
 }
 

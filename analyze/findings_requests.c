@@ -39,6 +39,37 @@ static void find_guesses(struct finder *f)
     finder_cite_start(x, first);
 }
 
+/* --- requests that asked for no text -----------------------------------------------------------
+ */
+
+static void find_loads(struct finder *f)
+{
+    const struct request *first = NULL;
+    size_t n = 0, unloads = 0;
+    int64_t longest = 0;
+    char took[32];
+    for (size_t i = 0; i < f->a->requests.n; i++) {
+        const struct request *r = &f->a->requests.v[i];
+        if (r->trace != f->trace || r->loaded == NULL)
+            continue;
+        first = first == NULL ? r : first;
+        unloads += strcmp(r->loaded, "unload") == 0;
+        n++;
+        if (r->z - r->t0 > longest)
+            longest = r->z - r->t0;
+    }
+    if (n == 0)
+        return;
+    struct finding *x = finder_add(
+        f, FINDING_REQUESTS_LOADS,
+        audit_printf(f->a,
+                     "%zu requests had no prompt: %zu loaded a model and %zu unloaded one; the "
+                     "longest took %s. Nothing was generated: they are in no count of requests and "
+                     "in no figure.",
+                     n, n - unloads, unloads, units_duration(longest, took)));
+    finder_cite_start(x, first);
+}
+
 /* --- requests that were never sent ----------------------------------------------------------- */
 
 /* Coordinated omission in its plainest form: what the client could not send is slow for nobody. */
@@ -238,6 +269,8 @@ static enum shows is_empty(const struct finder *f, const struct request *r, doub
     (void)f;
     (void)value;
     return r->status / 100 == 2 && r->stream_reply && !r->damaged && r->out.n == 0 &&
+                   r->identified ==
+                       0 && /* of tokens that were sent as their ids there is no text */
                    (r->outcome == OUTCOME_SUCCESS || r->outcome == OUTCOME_NO_FINISH)
                ? SHOWS_YES
                : SHOWS_NO;
@@ -469,6 +502,7 @@ static void find_degenerate(struct finder *f)
 void findings_requests(struct finder *f)
 {
     find_guesses(f);
+    find_loads(f);
     find_unsent(f);
     find_failures(f);
     find_errors(f);

@@ -82,7 +82,8 @@ static void find_early(struct finder *f, const struct run_scope *s)
         f, FINDING_REQUESTS_EARLY_STOP,
         audit_printf(f->a,
                      "%zu of %zu answers have less than %g %% of the max_tokens that at least half "
-                     "of the others reach: work is unequal, and latencies of whole answers and "
+                     "of the others reach, or that ignore_eos asked for: work is unequal, and "
+                     "latencies of whole answers and "
                      "rates over them can't be compared with a run where it is not.",
                      e.early, e.asked, 100 * f->o->early_share));
     finder_affects(x, "e2el", 100 * (e.e2el_ratio - 1));
@@ -96,7 +97,9 @@ static void find_reuse(struct finder *f, const struct run_scope *s)
     struct reuse u;
     behaviour_reuse(f->a, s, &u);
     double share = u.prompt > 0 ? (double)u.cached / (double)u.prompt : 0;
-    bool faster = u.repeated > 0 && u.interval.hi < 1 - f->o->cache_share;
+    /* Repeats of which the server says that it did not know them met a warm server (P63). */
+    bool faster =
+        u.repeated > 0 && u.interval.hi < 1 - f->o->cache_share && 2 * u.denied < u.ratios;
     if (share < f->o->cache_share && !faster)
         return;
     const char *stated =

@@ -60,7 +60,14 @@ enum { LOOKS_MOST = 20000000 }; /* at requests, in all moments */
 
 #define ALL_SHARE 0.8     /* of the streams that were running */
 #define PREFILL_SHARE 0.5 /* of the stall, in which another prompt was read */
-#define SAME_START 0.5    /* of the stall, within which those of other streams begin */
+#define SAME_START 0.5    /* of the stall, within which those of other streams begin at most … */
+#define START_GAPS                                                                                 \
+    2.0 /* … of its stream's usual gaps, and START_NS: what stops all stops all at once */
+#define TOGETHER_SHARE 0.8 /* of the time lost while several were running: else it is chance */
+#define SAME_PLACE 0.05 /* of an answer, in which all stalls are that belong to the answer itself  \
+                         */
+
+enum { START_NS = 20 * NS_PER_MS };
 
 /* A moment at which streams stalled: stalls v[from .. end), by time. */
 struct moment {
@@ -131,22 +138,44 @@ static bool is_clients(const struct finder *f, const struct stalls *x, const str
     return false;
 }
 
+/* How much later those of other streams begin, at most. */
+static int64_t start_tolerance(const struct finder *f, const struct stall *s)
+{
+    const struct output_event *e = f->a->requests.v[s->request].out.v;
+    double usual = (double)(e[s->event].t_ns - e[s->event - 1].t_ns - s->excess_ns);
+    return (int64_t)fmin(SAME_START * (double)s->excess_ns, START_GAPS * usual + START_NS);
+}
+
+/* Pauses of the answers (a tool, a thought), which streams that began together make together. */
+static bool at_one_place(const struct stopped *s)
+{
+    size_t least = SIZE_MAX, most = 0;
+    for (size_t i = 0; i < s->all.n; i++) {
+        size_t event = s->all.v[i].event;
+        least = event < least ? event : least;
+        most = event > most ? event : most;
+    }
+    return s->all.n > 0 && (double)(most - least) <= fmax(1, SAME_PLACE * (double)most);
+}
+
+/* apart: of some of the streams that were running, while the others went on. */
 static void sort_moments(const struct finder *f, const struct stalls *x, struct stopped *reading,
-                         struct stopped *together)
+                         struct stopped *together, struct stopped *apart)
 {
     size_t looks = 0;
     for (size_t i = 0, end; i < x->all.n && looks < LOOKS_MOST; i = end, looks += f->scope->n) {
         const struct stall *s = &x->all.v[i];
         struct moment m = {i, i + 1, s->t_ns, s->excess_ns};
-        while (m.end < x->all.n &&
-               (double)(x->all.v[m.end].t_ns - s->t_ns) < SAME_START * (double)s->excess_ns)
+        int64_t tolerance = start_tolerance(f, s);
+        while (m.end < x->all.n && x->all.v[m.end].t_ns - s->t_ns < tolerance)
             m.end++;
         end = m.end;
         struct company c = company_at(f, x, &m);
-        if (c.running == 0 || (double)c.stalled < ALL_SHARE * (double)c.running ||
-            is_clients(f, x, &m))
+        if (c.running == 0 || is_clients(f, x, &m))
             continue;
-        if (c.reading)
+        if ((double)c.stalled < ALL_SHARE * (double)c.running)
+            add_moment(apart, x, &m, c.stalled);
+        else if (c.reading)
             add_moment(reading, x, &m, c.stalled);
         else if (c.stalled > 1)
             add_moment(together, x, &m, c.stalled);
@@ -164,7 +193,8 @@ static double window_ns(const struct finder *f)
     return sum;
 }
 
-static void say_stopped(struct finder *f, enum finding_id id, struct stopped *s, const char *text)
+static void say_stopped(struct finder *f, enum finding_id id, const struct stopped *s,
+                        const char *text)
 {
     double share = (double)s->lost_ns / fmax(1, window_ns(f));
     if (s->moments >= (size_t)f->o->stall_moments && share >= f->o->stall_share) {
@@ -179,15 +209,19 @@ static void say_stopped(struct finder *f, enum finding_id id, struct stopped *s,
         finder_affects(x, "icl", NAN);
         cite_costliest(f, x, s->all.v, s->all.n);
     }
-    VEC_FREE(&s->all);
 }
 
 static void find_stopped(struct finder *f, const struct stalls *x)
 {
-    struct stopped reading = {0}, together = {0};
-    sort_moments(f, x, &reading, &together);
+    struct stopped reading = {0}, together = {0}, apart = {0};
+    sort_moments(f, x, &reading, &together, &apart);
     say_stopped(f, FINDING_SERVER_PREFILL_STALLS, &reading, "while another prompt was read");
-    say_stopped(f, FINDING_SERVER_JOINT_STALLS, &together, "and no prompt was being read");
+    double lost = (double)together.lost_ns;
+    if (lost >= TOGETHER_SHARE * (lost + (double)apart.lost_ns) && !at_one_place(&together))
+        say_stopped(f, FINDING_SERVER_JOINT_STALLS, &together, "and no prompt was being read");
+    VEC_FREE(&reading.all);
+    VEC_FREE(&together.all);
+    VEC_FREE(&apart.all);
 }
 
 /* --- within streams --------------------------------------------------------------------------- */

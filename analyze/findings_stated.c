@@ -6,20 +6,25 @@
 
 #include "analyze/claims.h"
 #include "analyze/finder.h"
+#include "analyze/formulas.h"
 #include "analyze/metrics.h"
+#include "analyze/metrics_marks.h"
 #include "analyze/metrics_speedup.h"
 #include "traces/base/clock.h"
 #include "traces/base/mem.h"
 
-/* Some count the token that ends the reply, some do not. */
-enum { END_TOKEN = 1, SPECIAL_TOKENS = 2 };
+/* Some count the token that ends the reply, some do not. Special ones have no text: those around an
+ * answer (harmony), and around thinking that is empty; what marks of more is in metrics_marks.h. */
+enum { END_TOKEN = 1, SPECIAL_TOKENS = 6, SPECIAL_BELOW = 2 };
 
 enum { TEXT_TOKENS_MIN = 32 }; /* a mean over fewer tokens says nothing */
 
 /* A count that stands for one text: what several choices state is not told apart. */
 static int64_t stated_tokens(const struct request *r)
 {
-    return metrics_request_counts(r) && r->asked.choices <= 1 ? r->usage.completion : -1;
+    return metrics_request_counts(r) && r->asked.choices <= 1 && r->asked.candidates <= 1
+               ? r->usage.completion
+               : -1;
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */
@@ -32,7 +37,7 @@ static enum shows below_events(const struct finder *f, const struct request *r, 
     if (n < 0)
         return SHOWS_SILENT;
     *percent = 100 * ((double)events / fmax(1, (double)n) - 1);
-    return n + END_TOKEN + events / 50 < events ? SHOWS_YES : SHOWS_NO;
+    return n + END_TOKEN + events / 50 < events && metrics_uncounted(r) == 0 ? SHOWS_YES : SHOWS_NO;
 }
 
 static enum shows too_much_text(const struct finder *f, const struct request *r, double *bytes)
@@ -41,14 +46,14 @@ static enum shows too_much_text(const struct finder *f, const struct request *r,
     if (n < TEXT_TOKENS_MIN)
         return SHOWS_SILENT;
     *bytes = (double)r->text_bytes / (double)n;
-    return *bytes > f->o->bytes_per_token_max ? SHOWS_YES : SHOWS_NO;
+    return *bytes > f->o->bytes_per_token_max && metrics_uncounted(r) == 0 ? SHOWS_YES : SHOWS_NO;
 }
 
-/* Tokens stated as thinking may be hidden. */
+/* Tokens stated as thinking may be hidden, and marks have no text. */
 static enum shows too_little_text(const struct finder *f, const struct request *r, double *bytes)
 {
-    int64_t n = stated_tokens(r) - (r->usage.reasoning > 0 ? r->usage.reasoning : 0);
-    if (n < TEXT_TOKENS_MIN || r->out.n == 0)
+    int64_t n = metrics_texted(r) - (r->usage.reasoning > 0 ? r->usage.reasoning : 0);
+    if (stated_tokens(r) < 0 || n < TEXT_TOKENS_MIN || r->out.n == 0)
         return SHOWS_SILENT;
     *bytes = (double)r->text_bytes / (double)n;
     return *bytes < f->o->bytes_per_token_min ? SHOWS_YES : SHOWS_NO;
@@ -59,18 +64,20 @@ static enum shows recount_differs(const struct finder *f, const struct request *
     int64_t n = stated_tokens(r);
     if (n < 0 || r->recounted < 0)
         return SHOWS_SILENT;
-    double off = (double)(n - r->recounted);
+    if (metrics_uncounted(r) != 0)
+        return SHOWS_NO;
+    double off = metrics_recount_off(r), special = off > 0 ? SPECIAL_TOKENS : SPECIAL_BELOW;
     if (r->usage.reasoning > 0)
         off = fmin(fabs(off), fabs(off - (double)r->usage.reasoning));
     *percent = 100 * ((double)n / fmax(1, (double)r->recounted) - 1);
-    return fabs(off) > fmax(SPECIAL_TOKENS, f->o->count_tolerance * (double)n) ? SHOWS_YES
-                                                                               : SHOWS_NO;
+    return fabs(off) > fmax(special, f->o->count_tolerance * (double)n) ? SHOWS_YES : SHOWS_NO;
 }
 
 /* Some limit the answer alone. */
 static enum shows above_limit(const struct finder *f, const struct request *r, double *percent)
 {
-    int64_t n = stated_tokens(r), limit = request_token_limit(r);
+    bool counts = metrics_request_counts(r) && r->asked.choices <= 1;
+    int64_t n = counts ? r->usage.completion : -1, limit = request_token_limit(r);
     (void)f;
     if (n < 0 || limit < 1)
         return SHOWS_SILENT;
@@ -87,9 +94,9 @@ static enum shows decreasing(const struct finder *f, const struct request *r, do
     if (stated_tokens(r) < 0)
         return SHOWS_SILENT;
     for (size_t i = 0; i < r->out.n; i++) {
-        if (r->out.v[i].stated >= 0 && r->out.v[i].stated < most)
+        if (request_stated(r, i) >= 0 && request_stated(r, i) < most)
             return SHOWS_YES;
-        most = r->out.v[i].stated > most ? r->out.v[i].stated : most;
+        most = request_stated(r, i) > most ? request_stated(r, i) : most;
     }
     return r->usage.completion < most ? SHOWS_YES : SHOWS_NO;
 }
@@ -111,17 +118,42 @@ static enum shows thinking_unsent(const struct finder *f, const struct request *
 {
     int64_t n = request_tokens(r), unsent = metrics_unsent(r);
     (void)f;
-    if (!metrics_request_counts(r) || !r->stream_reply || !(r->usage.reasoning > 0))
+    if (!metrics_request_counts(r) || !r->stream_reply || n < 0 ||
+        !(r->usage.reasoning > 0 || r->hidden))
         return SHOWS_SILENT;
-    *percent = 100 * ((double)n / fmax(1, (double)(n - unsent)) - 1);
-    return unsent > 0 ? SHOWS_YES : SHOWS_NO;
+    if (unsent > 0)
+        *percent = 100 * ((double)n / fmax(1, (double)(n - unsent)) - 1);
+    return unsent > 0 || (r->hidden && metrics_blurred(r)) ? SHOWS_YES : SHOWS_NO;
+}
+
+/* P08: by how many percent a rate by that count is too low. */
+static enum shows thinking_uncounted(const struct finder *f, const struct request *r,
+                                     double *percent)
+{
+    int64_t n = stated_tokens(r), uncounted = metrics_uncounted(r);
+    (void)f;
+    if (n < 0 || r->reasoning_bytes == 0)
+        return SHOWS_SILENT;
+    if (uncounted > 0)
+        *percent = 100 * ((double)n / (double)(n + uncounted) - 1);
+    return uncounted != 0 ? SHOWS_YES : SHOWS_NO;
+}
+
+static enum shows thinking_beside(const struct finder *f, const struct request *r, double *tokens)
+{
+    int64_t beside = metrics_beside(r);
+    (void)f;
+    if (stated_tokens(r) < 0 || r->total_stated <= 0 || r->reasoning_bytes > 0)
+        return SHOWS_SILENT;
+    *tokens = (double)beside;
+    return beside > 0 ? SHOWS_YES : SHOWS_NO;
 }
 
 static enum shows not_stated(const struct finder *f, const struct request *r, double *percent)
 {
     (void)f;
     (void)percent;
-    if (!metrics_request_counts(r) || r->out.n == 0)
+    if (!metrics_request_counts(r) || r->out.n == 0 || request_counts_open(r))
         return SHOWS_SILENT;
     return request_tokens(r) < 0 ? SHOWS_YES : SHOWS_NO;
 }
@@ -148,7 +180,8 @@ static enum shows longer_than_request(const struct finder *f, const struct reque
     return ns > took * (1 + CLOCKS_SHARE) + CLOCKS_NS ? SHOWS_YES : SHOWS_NO;
 }
 
-/* P33, P95: loading, waiting for others, all batches of the prompt but the last. */
+/* P33, P95: loading, waiting for others, all batches of the prompt but the last. What the server
+ * was generating before the first text came is no wait: it is in the other of its times. */
 static enum shows hides_wait(const struct finder *f, const struct request *r, double *percent)
 {
     const struct value *ttft = &r->metrics[M_TTFT];
@@ -156,6 +189,11 @@ static enum shows hides_wait(const struct finder *f, const struct request *r, do
         ttft->grade == GRADE_NOT_MEASURABLE)
         return SHOWS_SILENT;
     double whole = ttft->v * NS_PER_S, hidden = whole - stated_ns(r->timings.prompt_ms);
+    double all = r->metrics[M_E2EL].v * NS_PER_S - stated_ns(r->timings.prompt_ms);
+    if (r->timings.predicted_ms >= 0)
+        hidden = fmin(hidden, all - stated_ns(r->timings.predicted_ms));
+    else if (r->hidden || r->first_kind == DELTA_TOOL)
+        return SHOWS_SILENT;
     *percent = -100 * hidden / whole;
     return hidden > fmax((double)f->o->hidden_wait_ns, f->o->hidden_share * whole) ? SHOWS_YES
                                                                                    : SHOWS_NO;
@@ -175,15 +213,46 @@ static enum shows has_gap(const struct finder *f, const struct request *r, doubl
     return gap > (double)f->o->hidden_wait_ns && *percent > 100 * GAP_SHARE ? SHOWS_YES : SHOWS_NO;
 }
 
+#define WINDOW_FACTOR                                                                              \
+    1.5 /* over the rate of the wire, from which no rounding explains a stated one */
+
+/* As it says, or as follows from its count and its time. */
+static double decode_rate_stated(const struct server_timings *t)
+{
+    if (t->predicted_per_second > 0)
+        return t->predicted_per_second;
+    return t->predicted_n >= TEXT_TOKENS_MIN && t->predicted_ms > 0
+               ? 1000 * t->predicted_n / t->predicted_ms
+               : NAN;
+}
+
+/* Text that came at an even pace, each piece for itself, was not held back behind the server. */
+static enum shows above_window(const struct finder *f, const struct request *r, double *percent)
+{
+    const struct scope s = {.a = f->a, .o = f->o, .rate_bounds = f->rate_bounds};
+    const struct value *wire = &r->metrics[M_OUTPUT_TPS_USER];
+    double stated = decode_rate_stated(&r->timings);
+    if (!metrics_request_counts(r) || r->asked.choices > 1 || !(stated > 0) || !(wire->v > 0) ||
+        wire->grade == GRADE_NOT_MEASURABLE)
+        return SHOWS_SILENT;
+    bool slowed = r->retransmissions > 0 || r->zero_windows > 0 || !formula_smooth(&s, r);
+    *percent = 100 * (stated / wire->v - 1);
+    return stated > WINDOW_FACTOR * wire->v && !slowed ? SHOWS_YES : SHOWS_NO;
+}
+
 static enum shows rate_differs(const struct finder *f, const struct request *r, double *percent)
 {
     const struct value *wire = &r->metrics[M_OUTPUT_TPS_USER];
-    double stated = r->timings.predicted_per_second;
+    double stated = r->timings.predicted_per_second, above;
     if (!metrics_request_counts(r) || wire->grade == GRADE_NOT_MEASURABLE || !(stated > 0) ||
         !(wire->v > 0))
         return SHOWS_SILENT;
+    if (above_window(f, r, &above) == SHOWS_YES)
+        return SHOWS_NO;
     *percent = 100 * (stated / wire->v - 1);
-    return fabs(*percent) > 100 * f->o->stated_rate ? SHOWS_YES : SHOWS_NO;
+    double lo = wire->v * metrics_marks_sure(r);
+    double nearest = stated < lo ? lo : fmin(stated, wire->v);
+    return fabs(stated / nearest - 1) > f->o->stated_rate ? SHOWS_YES : SHOWS_NO;
 }
 
 /* The server's own count over its own time; some count one token less than they name. */
@@ -193,7 +262,9 @@ static enum shows rate_contradicts(const struct finder *f, const struct request 
     if (!metrics_request_counts(r) || r->asked.choices > 1 || !(t->predicted_per_second > 0) ||
         !(t->predicted_n >= TEXT_TOKENS_MIN) || !(t->predicted_ms > 0))
         return SHOWS_SILENT;
-    double own = 1000 * t->predicted_n / t->predicted_ms;
+    double own = 1000 * t->predicted_n / t->predicted_ms, above;
+    if (above_window(f, r, &above) == SHOWS_YES)
+        return SHOWS_NO;
     *percent = 100 * (t->predicted_per_second / own - 1);
     return fabs(*percent) > 100 * (f->o->stated_rate + 1 / t->predicted_n) ? SHOWS_YES : SHOWS_NO;
 }
@@ -257,6 +328,13 @@ static const struct stated {
      "count tokens of thinking that they sent no text of: generated before the first text, or "
      "between",
      "% more tokens than the text has", "output_tps_user", true},
+    {FINDING_USAGE_THINKING_UNCOUNTED, thinking_uncounted,
+     "state a number of tokens that leaves out the thinking, the text of which they sent",
+     "% in a rate by it", "e2e_output_tps", true},
+    {FINDING_USAGE_THINKING_BESIDE, thinking_beside,
+     "state a total above prompt and answer together: tokens were generated that neither count has "
+     "and no text was sent of, thinking as a rule",
+     "tokens", "ttft", false},
     {FINDING_TIMINGS_TOO_LONG, longer_than_request,
      "state that the server took longer than the whole request did", "% longer", "stated_tps",
      false},
@@ -267,6 +345,10 @@ static const struct stated {
     {FINDING_TIMINGS_GAP, has_gap,
      "state a total time that their parts (load, prompt, generation) do not add up to", "% missing",
      "prompt_tps", false},
+    {FINDING_TIMINGS_ABOVE_WINDOW, above_window,
+     "state a decode rate at which all of their text would have come in less time than lies "
+     "between its first and its last piece, and it came at an even pace",
+     "% above that of the window", "stated_tps", true},
     {FINDING_TIMINGS_RATE_DIFFERS, rate_differs, "state another decode rate than the wire shows",
      "%", "output_tps_user", true},
     {FINDING_TIMINGS_CONTRADICTION, rate_contradicts,

@@ -5,6 +5,7 @@
 #include "analyze/finder.h"
 #include "analyze/formulas.h"
 #include "analyze/metrics.h"
+#include "analyze/metrics_marks.h"
 
 #define PIECE_TOKENS 8  /* tokens an event, from which … */
 #define PIECE_SHARE 0.5 /* … an event with more than this of the text is no stream */
@@ -17,28 +18,39 @@ enum stream_fault {
     STREAM_FAULTS
 };
 
-/* A stream was asked for, and one piece came: no reading of it gives a decode rate. */
-static bool one_piece(const struct request *r)
+/* Was the rest of the text streamed, as behind thinking that a parser held back? */
+static bool streams_on(const struct request *r, size_t piece, const struct audit_options *o)
 {
-    int64_t n = request_tokens(r);
-    uint32_t largest = 0;
+    int64_t reads = 0;
+    for (size_t i = piece + 1; i < r->out.n; i++)
+        reads += r->out.v[i].packet != r->out.v[i - 1].packet;
+    return reads >= o->gate_reads &&
+           r->out.v[r->out.n - 1].t_ns - r->out.v[piece].t_ns >= o->gate_window_ns;
+}
+
+/* A stream was asked for, and one piece came: no reading of it gives a decode rate. */
+static bool one_piece(const struct request *r, const struct audit_options *o)
+{
+    int64_t n = metrics_texted(r);
+    size_t largest = 0;
     if (r->asked.stream != 1 || r->out.n == 0)
         return false;
     if (!r->stream_reply)
         return true;
     n -= r->usage.reasoning > 0 ? r->usage.reasoning
                                 : 0; /* may be hidden: no text is missing then */
-    for (size_t i = 0; i < r->out.n; i++)
-        largest = r->out.v[i].bytes > largest ? r->out.v[i].bytes : largest;
+    for (size_t i = 1; i < r->out.n; i++)
+        largest = r->out.v[i].bytes > r->out.v[largest].bytes ? i : largest;
     return n > PIECE_TOKENS * (int64_t)r->out.n &&
-           (double)largest > PIECE_SHARE * (double)r->text_bytes;
+           (double)r->out.v[largest].bytes > PIECE_SHARE * (double)r->text_bytes &&
+           !streams_on(r, largest, o);
 }
 
 static enum stream_fault stream_fault(const struct scope *s, const struct request *r)
 {
     if (!metrics_request_counts(r))
         return STREAM_FINE;
-    if (one_piece(r))
+    if (one_piece(r, s->o))
         return STREAM_ONE_PIECE;
     if (!formula_collected(s, r))
         return STREAM_FINE;
@@ -61,8 +73,8 @@ static const struct {
                                "text came at once. Times inside the text say how fast it was sent, "
                                "not how fast it was generated"},
     [STREAM_ONE_PIECE] = {FINDING_STREAM_NOT_STREAMED,
-                          "most of the text came in one piece. Time to first text is the time of "
-                          "the whole answer, and there is no decode rate"},
+                          "most of the text came in one piece. When that came says how long nearly "
+                          "the whole answer took, and there is no decode rate"},
 };
 
 static void find_stream_fault(struct finder *f, const struct scope *s, enum stream_fault kind)

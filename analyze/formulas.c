@@ -1,4 +1,4 @@
-/* Formulas applied: marks and counts of requests to estimates, estimates to one figure.
+/* Formulas applied: marks and counts of requests to estimates.
  * Definitions and gates: the metric table of the README. */
 #include "analyze/formulas.h"
 
@@ -6,16 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/formulas_doubt.h"
 #include "analyze/formulas_failures.h"
 #include "analyze/formulas_lossy.h"
 #include "analyze/metrics.h"
-#include "analyze/stat.h"
+#include "analyze/metrics_marks.h"
 #include "analyze/steps.h"
 #include "traces/base/clock.h"
 #include "traces/base/mem.h"
-
-const char *const stat_names[STATS] = {"value", "p50", "mean", "p90", "p95",
-                                       "p99",   "min", "max",  "sum"};
 
 #define PER_REQUEST(text, shape, count, from, to)                                                  \
     {                                                                                              \
@@ -32,6 +30,7 @@ const char *const stat_names[STATS] = {"value", "p50", "mean", "p90", "p95",
 
 static const char no_marks[] = "a time that it needs was not seen";
 static const char no_tokens[] = "the server stated no token count";
+static const char no_limits[] = "what is good is not said: --slo ttft=500ms,tpot=50ms says it";
 
 const struct definition definitions[DEFINITIONS] = {
     [D_TTFB] = {"ttfb", PER_REQUEST("h-t0_end", SHAPE_TIME, COUNT_NONE, AT_T0_END, AT_H), M_TTFB,
@@ -39,6 +38,8 @@ const struct definition definitions[DEFINITIONS] = {
     [D_TTFR] = {"ttfr", PER_REQUEST("c_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_C1), M_TTFR,
                 no_marks},
     [D_TTFT] = {"ttft", PER_REQUEST("o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1), M_TTFT,
+                no_marks},
+    [D_TTFO] = {"ttfo", PER_REQUEST("answer-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_ANSWER), M_TTFO,
                 no_marks},
     [D_TTST] = {"ttst", PER_REQUEST("o_2-o_1", SHAPE_TIME, COUNT_NONE, AT_O1, AT_O2), -1, no_marks},
     [D_TTFT_STREAMS] = {"ttft of streams",
@@ -80,6 +81,10 @@ const struct definition definitions[DEFINITIONS] = {
                         -1, "the server stated no prompt tokens"},
     [D_OUTPUT_TOKENS] = {"output_tokens", PER_REQUEST("N", SHAPE_COUNT, COUNT_N, AT_NONE, AT_NONE),
                          -1, no_tokens},
+    [D_OUTPUT_TOKENS_ALL] = {"output_tokens with the thinking beside",
+                             PER_REQUEST("N+thinking", SHAPE_COUNT, COUNT_N_AND_BESIDE, AT_NONE,
+                                         AT_NONE),
+                             -1, no_tokens},
     [D_OUTPUT_TPS] = {"output_tps",
                       OF_RUN("sum(N)/(max z-min t0)", SHAPE_RATE, COUNT_N, AT_T0, AT_END), -1,
                       no_tokens},
@@ -98,6 +103,12 @@ const struct definition definitions[DEFINITIONS] = {
                               FUNCTION("sum(N)/T, unfinished answers too",
                                        formula_output_tps_arrived),
                               -1, no_tokens},
+    [D_OUTPUT_TPS_STEADY] = {"output_tps_steady",
+                             FUNCTION("tokens/time while as many are in flight as mostly are",
+                                      formula_output_tps_steady),
+                             -1, no_tokens},
+    [D_GOODPUT] = {"goodput", FUNCTION("good/T", formula_goodput), -1, no_limits},
+    [D_GOOD_FRACTION] = {"good_fraction", FUNCTION("good/A", formula_good_fraction), -1, no_limits},
     [D_PEAK_THROUGHPUT] =
         {"peak_throughput",
          FUNCTION("most tokens that came within any second", formula_peak_throughput), -1,
@@ -119,6 +130,15 @@ const struct definition definitions[DEFINITIONS] = {
                     "no request was tried again"},
     [D_SUCCESSES] = {"successful requests", FUNCTION("S", formula_successes), -1,
                      "there is no request"},
+    [D_SUCCESSES_WITH_TEXT] = {"successful requests with text",
+                               FUNCTION("S without the empty", formula_successes_with_text), -1,
+                               "each answer has text"},
+    [D_FAILED_OR_EMPTY] = {"failed or empty",
+                           FUNCTION("A-S and the empty", formula_failed_or_empty), -1,
+                           "each answer has text"},
+    [D_REQUEST_TPS_WITH_TEXT] = {"request_tps of answers with text",
+                                 FUNCTION("(S without the empty)/T", formula_request_tps_with_text),
+                                 -1, "each answer has text"},
     [D_FAILED] = {"failed", FUNCTION("A-S", formula_failed), -1, "there is no request"},
     [D_FAILED_ATTEMPTS] = {"failed attempts",
                            FUNCTION("A-S with those tried again", formula_failed_attempts), -1,
@@ -130,18 +150,13 @@ const struct definition definitions[DEFINITIONS] = {
                   "the trace has no memory samples"},
 };
 
-void estimates_free(struct estimates *e)
-{
-    VEC_FREE(&e->all);
-    free(e->value);
-    free(e->lo);
-    free(e->hi);
-    e->value = e->lo = e->hi = NULL;
-}
-
 bool formula_counts(const struct scope *s, const struct request *r)
 {
-    return s->one ? r->dialect != NULL : metrics_request_counts(r);
+    if (s->one)
+        return r->dialect != NULL;
+    bool unfinished = s->as_tool && r->outcome == OUTCOME_NO_FINISH && r->out.n > 0;
+    return metrics_request_counts(r) ||
+           (unfinished && !r->damaged && !r->warmup && !r->clock_stepped);
 }
 
 static double known(int64_t n)
@@ -222,6 +237,8 @@ int64_t formula_when(const struct request *r, enum when w)
         return r->c1;
     case AT_O1:
         return m > 0 ? r->out.v[0].t_ns : -1;
+    case AT_STREAM_O1:
+        return m > 0 && r->stream_reply ? r->out.v[0].t_ns : -1;
     case AT_O2:
         return m > 1 ? r->out.v[1].t_ns : -1;
     case AT_OM:
@@ -254,11 +271,20 @@ static bool first_is_few(const struct request *r, double events, double n)
 
 /* A count as it may be meant. How many tokens the events of the first read held is known where it
  * is stated; else it is one each, or as many as the others held. A client does not see reads: where
- * a few met in the first, it takes the first of them for itself. What was held together is P44. */
-static struct interval count_range(const struct request *r, enum count c, double n)
+ * a few met in the first, it takes the first of them for itself. What was held together is P44.
+ * Marks that have no text may be outside of it. */
+static struct interval count_range(const struct scope *s, const struct request *r, enum count c,
+                                   double n)
 {
     struct interval range = interval_exact(n);
-    if (c != COUNT_N_LESS_N1 || r->n1 >= 0 || !(n > 0))
+    if (c != COUNT_N_LESS_N1 || !(n > 0))
+        return range;
+    if (s->blurred && (metrics_blurred(r) || metrics_first_held(r)))
+        return metrics_blur(r);
+    range.lo = fmax(fmin(1, n), n * metrics_marks_sure(r));
+    if (r->choices_seen > 1) /* each of them has a first token */
+        range.lo = fmin(range.lo, fmax(1, n - (double)(r->choices_seen - 1)));
+    if (r->n1 >= 0)
         return range;
     double events = (double)metrics_n1(r), all = (double)r->out.n;
     double share = (n + events) * events / all;
@@ -301,16 +327,37 @@ static bool estimate(const struct scope *s, const struct formula *f, double n,
     return interval_known(e->interval);
 }
 
+/* Of a reply that was still coming when the trace ended: is f about its last text, or all of it? */
+static bool needs_end(const struct formula *f)
+{
+    if (f->fn != NULL || f->to == AT_OM || f->to == AT_END)
+        return true;
+    switch (f->count) {
+    case COUNT_NONE:
+    case COUNT_P:
+    case COUNT_P_UNCACHED:
+    case COUNT_ASKED:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool goes_on(const struct formula *f, const struct request *r)
+{
+    return r->outcome == OUTCOME_OPEN && needs_end(f);
+}
+
 static void apply_to_requests(const struct formula *f, const struct scope *s, sign_fn *sign,
                               struct estimates *out)
 {
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = &s->a->requests.v[s->requests.v[i]];
         struct estimate e = {.request = r};
-        if (!formula_counts(s, r) || (r->clock_stepped && f->shape != SHAPE_COUNT))
+        if (!formula_counts(s, r) || (r->clock_stepped && f->shape != SHAPE_COUNT) || goes_on(f, r))
             continue;
         double n = formula_count(r, f->count);
-        if (!estimate(s, f, n, count_range(r, f->count, n), formula_when(r, f->from),
+        if (!estimate(s, f, n, count_range(s, r, f->count, n), formula_when(r, f->from),
                       formula_when(r, f->to), &e))
             continue;
         e.sign = sign != NULL && sign(s, r);
@@ -346,11 +393,25 @@ static void apply_to_run(const struct formula *f, const struct scope *s, sign_fn
 /* Does it hold times of several requests against each other? */
 static bool joins_times(const struct formula *f)
 {
-    static formula_fn *const others[] = {
-        formula_icl,          formula_requests,   formula_successes,       formula_failed,
-        formula_memory,       formula_choices,    formula_wall_first,      formula_wall_last,
-        formula_last_calls,   formula_no_content, formula_nothing_counted, formula_requests_meant,
-        formula_failed_meant, formula_attempts,   formula_failed_attempts};
+    static formula_fn *const others[] = {formula_icl,
+                                         formula_requests,
+                                         formula_successes,
+                                         formula_failed,
+                                         formula_memory,
+                                         formula_choices,
+                                         formula_wall_first,
+                                         formula_wall_last,
+                                         formula_last_calls,
+                                         formula_no_content,
+                                         formula_nothing_counted,
+                                         formula_requests_meant,
+                                         formula_failed_meant,
+                                         formula_attempts,
+                                         formula_failed_attempts,
+                                         formula_input_zeros,
+                                         formula_output_zeros,
+                                         formula_successes_with_text,
+                                         formula_failed_or_empty};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (f->fn == others[i])
             return false;
@@ -377,103 +438,6 @@ void formula_apply(const struct formula *f, const struct scope *s, sign_fn *sign
         apply_to_requests(f, s, sign, out);
 }
 
-void estimates_invert(struct estimates *e)
-{
-    for (size_t i = 0; i < e->all.n; i++) {
-        struct estimate *x = &e->all.v[i];
-        x->value = 1 / x->value;
-        x->interval = (struct interval){1 / x->interval.hi, 1 / x->interval.lo};
-    }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const struct estimate *x = a, *y = b;
-    return (x->value > y->value) - (x->value < y->value);
-}
-
-/* One statistic of sorted values; NAN for STAT_VALUE of several. */
-static double stat_of(const double *sorted, size_t n, enum stat stat)
-{
-    static const double quantile[STATS] = {[STAT_P50] = 0.5,  [STAT_P90] = 0.9, [STAT_P95] = 0.95,
-                                           [STAT_P99] = 0.99, [STAT_MIN] = 0,   [STAT_MAX] = 1};
-    if (n == 1)
-        return sorted[0];
-    switch (stat) {
-    case STAT_VALUE:
-    case STATS:
-        return NAN;
-    case STAT_MEAN:
-        return stat_mean(sorted, n);
-    case STAT_SUM:
-        return stat_mean(sorted, n) * (double)n;
-    case STAT_MIN:
-        return sorted[0];
-    case STAT_MAX:
-        return sorted[n - 1];
-    default:
-        return stat_quantile(sorted, n, quantile[stat]);
-    }
-}
-
-/* Stands for an infinite bound where statistics interpolate: what it touches is infinite again. */
-#define ENDLESS 1e300
-
-/* … of those values and `unknown` more, all at `each`. */
-static double stat_endless(const double *sorted, size_t n, size_t unknown, double each,
-                           enum stat stat)
-{
-    double x = unknown > 0 ? lossy_stat(sorted, n, unknown, each, stat_of, stat)
-                           : stat_of(sorted, n, stat);
-    return x > ENDLESS / 1e10 ? INFINITY : x;
-}
-
-/* The one that a figure of all rests on: nearest in value; of mean and sum, whether most have the
- * sign. */
-static void attribute(const struct estimate *v, size_t n, enum stat stat, struct estimate *out)
-{
-    size_t best = 0, signs = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (fabs(v[i].value - out->value) < fabs(v[best].value - out->value))
-            best = i;
-        signs += v[i].sign;
-    }
-    if (stat == STAT_MAX || isinf(out->value))
-        best = n - 1;
-    out->request = v[best].request;
-    out->sign = stat == STAT_MEAN || stat == STAT_SUM ? signs * 2 > n : v[best].sign;
-}
-
-void estimates_sort(struct estimates *e)
-{
-    size_t n = e->all.n;
-    if (n == 0)
-        return;
-    qsort(e->all.v, n, sizeof *e->all.v, by_value);
-    e->value = mem_array(n, sizeof *e->value);
-    e->lo = mem_array(n, sizeof *e->lo);
-    e->hi = mem_array(n, sizeof *e->hi);
-    for (size_t i = 0; i < n; i++) {
-        e->value[i] = fmin(e->all.v[i].value, ENDLESS);
-        e->lo[i] = fmin(e->all.v[i].interval.lo, ENDLESS);
-        e->hi[i] = fmin(e->all.v[i].interval.hi, ENDLESS);
-    }
-    stat_sort(e->lo, n);
-    stat_sort(e->hi, n);
-}
-
-bool estimates_stat(const struct estimates *e, enum stat stat, struct estimate *out)
-{
-    size_t n = e->all.n;
-    if (n == 0 || (stat == STAT_VALUE && n > 1))
-        return false;
-    out->value = stat_endless(e->value, n, 0, 0, stat);
-    out->interval.lo = stat_endless(e->lo, n, e->unknown, 0, stat);
-    out->interval.hi = stat_endless(e->hi, n, e->unknown, ENDLESS, stat);
-    attribute(e->all.v, n, stat, out);
-    return true;
-}
-
 /* What else was done in the wait for the text, so that the time of the prompt cannot be told from
  * it; NULL: nothing, or d is no prompt rate. */
 static const char *hides_prompt(const struct definition *d, const struct request *r)
@@ -486,6 +450,9 @@ static const char *hides_prompt(const struct definition *d, const struct request
     if (metrics_unsent(r) > 0)
         return "there was thinking that was not sent: the time of the prompt cannot be told from "
                "that of the thinking";
+    if (r->hidden || (r->first_kind == DELTA_TOOL && r->stream_reply))
+        return "there were tokens before the first text that have none: the time of the prompt "
+               "cannot be told from theirs";
     return NULL;
 }
 
@@ -496,37 +463,93 @@ static bool leaves_out(const struct definition *d, const struct request *r)
            (d == &definitions[D_TTFT_STREAMS] && !r->stream_reply);
 }
 
-static bool gated(const struct definition *d, const struct request *r)
+/* Where marks blur a rate, may what they leave of it be looked at? */
+static bool may_blur(const struct definition *d, const struct scope *s, const struct request *r)
 {
-    return d->gate >= 0 && r->metrics[d->gate].grade == GRADE_NOT_MEASURABLE;
+    return s->blurred && d->formula.count == COUNT_N_LESS_N1 && metrics_request_counts(r) &&
+           (metrics_blurred(r) || metrics_first_held(r)) && !formula_collected(s, r) &&
+           r->out.n > 1 && r->out.v[r->out.n - 1].t_ns - r->out.v[0].t_ns >= s->o->gate_window_ns;
+}
+
+static bool gated(const struct definition *d, const struct scope *s, const struct request *r)
+{
+    return d->gate >= 0 && r->metrics[d->gate].grade == GRADE_NOT_MEASURABLE && !may_blur(d, s, r);
+}
+
+/* A figure of all of them at once is one of those that no gate withholds. */
+static void apply_to_open(const struct definition *d, const struct scope *s, struct estimates *out)
+{
+    struct scope open = *s;
+    memset(&open.requests, 0, sizeof open.requests);
+    for (size_t i = 0; i < s->requests.n; i++) {
+        if (!gated(d, s, &s->a->requests.v[s->requests.v[i]]))
+            VEC_PUSH(&open.requests, s->requests.v[i]);
+    }
+    formula_apply(&d->formula, &open, NULL, out);
+    VEC_FREE(&open.requests);
 }
 
 void definition_apply(const struct definition *d, const struct scope *s, struct estimates *out)
 {
     size_t before = out->all.n;
-    formula_apply(&d->formula, s, NULL, out);
+    if (d->gate >= 0 && d->formula.of_run)
+        apply_to_open(d, s, out);
+    else
+        formula_apply(&d->formula, s, NULL, out);
     size_t kept = before;
     for (size_t i = before; i < out->all.n; i++) {
         const struct request *r = out->all.v[i].request;
-        if (r == NULL || (!gated(d, r) && hides_prompt(d, r) == NULL && !leaves_out(d, r)))
+        bool open = s->one && r != NULL && goes_on(&d->formula, r);
+        if (r == NULL ||
+            (!gated(d, s, r) && hides_prompt(d, r) == NULL && !leaves_out(d, r) && !open))
             out->all.v[kept++] = out->all.v[i];
     }
     out->all.n = kept;
+    if (d->formula.shape == SHAPE_COUNT && d->formula.fn == NULL && !d->formula.of_run)
+        formula_unstated(s, d->formula.count, out);
     if (s->lossy)
         lossy_widen(&d->formula, s, before, out);
+    if (s->late || s->miscount > 1)
+        doubt_widen(&d->formula, s, before, out);
+}
+
+/* Was a count stated of every request? Then it is no count that is missing. */
+static bool tokens_stated(const struct scope *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = &s->a->requests.v[s->requests.v[i]];
+        if (!formula_counts(s, r))
+            continue;
+        if (request_tokens(r) < 0)
+            return false;
+        n++;
+    }
+    return n > 0;
 }
 
 const char *definition_missing(const struct definition *d, const struct scope *s)
 {
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = &s->a->requests.v[s->requests.v[i]];
-        if (gated(d, r) && r->metrics[d->gate].reason != NULL)
+        if (gated(d, s, r) && r->metrics[d->gate].reason != NULL)
             return r->metrics[d->gate].reason;
         if (hides_prompt(d, r) != NULL)
             return hides_prompt(d, r);
+        if (s->one && goes_on(&d->formula, r))
+            return metrics_open;
     }
-    bool times = d->formula.fn != NULL || d->formula.shape != SHAPE_COUNT;
-    return times && steps_between(s->a, s->requests.v, s->requests.n) ? steps_reason : d->missing;
+    bool counts = d->formula.shape == SHAPE_COUNT && d->formula.fn == NULL;
+    struct estimates none = {0};
+    if (counts && s->stat == STAT_SUM)
+        formula_unstated(s, d->formula.count, &none);
+    if (none.unstated.unknown > 0 && none.unstated.unknown < s->requests.n)
+        return "some replies state no such count: the sum of all is not known";
+    if (!counts && steps_between(s->a, s->requests.v, s->requests.n))
+        return steps_reason;
+    if (strcmp(d->missing, no_tokens) == 0 && tokens_stated(s))
+        return "no reply has enough tokens for it, as the server states them";
+    return d->missing;
 }
 
 double *formula_rate_bounds(const struct audit *a, const struct audit_options *o)

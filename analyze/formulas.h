@@ -32,6 +32,11 @@ struct scope {
     bool whole;                /* all there is: figures of the traces hold for it */
     bool one;                  /* a single request, whatever became of it */
     bool lossy;                /* with all that the recording may have lost (formulas_lossy.h) */
+    bool late;                 /* with stamps as a busy client has them (formulas_doubt.h) */
+    double miscount;           /* above 1: tokens are the client's own, by that factor off at most */
+    bool blurred; /* with what tokens without text may do to a rate (metrics_marks.h) */
+    bool as_tool; /* of a tool, which looks for no finish: a whole reply without one is a success */
+    bool overrun; /* with all the time that a tool may go on for behind its last reply */
     enum stat stat;            /* that the claim is of; STAT_VALUE: it does not say */
     VEC(size_t) requests;      /* indices, in order of t0 */
 };
@@ -47,6 +52,13 @@ struct estimate {
 struct estimates {
     VEC(struct estimate) all;
     size_t unknown; /* more of them, which may have any value from 0 on */
+    struct {
+        size_t n;       /* replies that state no such count: there is no sum … */
+        size_t unknown; /* … unless that is 0: */
+        double sum;     /* the others' was stated with another reply to the same body */
+    } unstated;
+    size_t streams; /* they are the gaps of so many: what a stamp adds to one it takes from the next,
+                       and their mean moves with the ends of the streams alone; 0: they are no gaps */
     double *value, *lo, *hi; /* each ascending, once sorted */
 };
 
@@ -83,10 +95,15 @@ enum count {
     COUNT_QUARTER,        /* characters / 4 … */
     COUNT_QUARTER_UP,     /* … rounded up */
     COUNT_WORDS,          /* runs of non-blanks */
+    COUNT_EVENTS_AND_ONE, /* M and one of those that have a role, a finish or nothing … */
+    COUNT_EVENTS_CHOICES, /* … or all of them … */
+    COUNT_EVENTS_DATA,    /* … and those with usage alone … */
+    COUNT_EVENTS_ALL,     /* … and the end mark */
     COUNT_CONTENT_EVENTS, /* events with content; 0 if there was other text alone */
     COUNT_CONTENT_TEXT,   /* tokens of the content, recounted */
     COUNT_N_LESS_R,       /* N without the reasoning tokens; N where none were stated */
     COUNT_N_AND_R,
+    COUNT_N_AND_BESIDE,    /* N with the thinking that it leaves out, as far as it is known */
     COUNT_TEXT,            /* tokens of the text, recounted */
     COUNT_TEXT_MARKED,     /* … with the special tokens around it */
     COUNT_PIECES,          /* tokens of each piece by itself */
@@ -121,6 +138,7 @@ enum when {
     AT_ROLE,
     AT_C1,
     AT_O1,
+    AT_STREAM_O1, /* the same of a stream: a document has none */
     AT_O2,
     AT_OM,
     AT_DONE,
@@ -157,6 +175,9 @@ void estimates_sort(struct estimates *e);
  * if there are more. */
 bool estimates_stat(const struct estimates *e, enum stat stat, struct estimate *out);
 
+/* How many values that figure is of. */
+size_t estimates_number(const struct estimates *e, enum stat stat);
+
 bool formula_counts(const struct scope *s,
                     const struct request *r);                     /* takes r part in s's figures? */
 double formula_count(const struct request *r, enum count c);      /* NAN: not known */
@@ -164,11 +185,15 @@ double formula_count_else(const struct request *r, enum count c); /* … those o
 int64_t formula_when(const struct request *r, enum when w);       /* -1: not seen */
 struct interval formula_span(const struct scope *s, int64_t from_ns, int64_t to_ns);
 
+/* Adds to out->unstated the replies whose count of prompt or output tokens was not stated. */
+void formula_unstated(const struct scope *s, enum count count, struct estimates *out);
+
 /* Definitions: what a figure of that name is. */
 enum definition_id {
     D_TTFB,
     D_TTFR,
     D_TTFT,
+    D_TTFO,
     D_TTFT_STREAMS,   /* where some replies are documents */
     D_EFFECTIVE_TTFT, /* from when the request was due */
     D_TTST,
@@ -185,12 +210,17 @@ enum definition_id {
     D_PROMPT_TPS_ALL,
     D_INPUT_TOKENS,
     D_OUTPUT_TOKENS,
+    D_OUTPUT_TOKENS_ALL, /* with the thinking that the count leaves out */
     D_OUTPUT_TPS,
     D_OUTPUT_TPS_ARRIVED, /* with the tokens of answers that did not finish */
+    D_OUTPUT_TPS_STEADY,
     D_INPUT_TPS,
     D_TOTAL_TPS,
     D_DURATION,
     D_REQUEST_TPS,
+    D_REQUEST_TPS_WITH_TEXT,
+    D_GOODPUT,
+    D_GOOD_FRACTION,
     D_PEAK_THROUGHPUT,
     D_CONCURRENCY_AVG,
     D_CONCURRENCY_PEAK,
@@ -200,7 +230,9 @@ enum definition_id {
     D_ATTEMPTS, /* those that another one followed, too */
     D_REQUESTS_MEANT, /* by the ledger, those too that were never sent */
     D_SUCCESSES,
+    D_SUCCESSES_WITH_TEXT, /* where some have none */
     D_FAILED,
+    D_FAILED_OR_EMPTY,
     D_FAILED_ATTEMPTS,
     D_FAILED_MEANT,
     D_MEMORY,
@@ -241,7 +273,8 @@ bool formula_collected(const struct scope *s, const struct request *r);
 /* Functions of their own: formulas_run.c. */
 formula_fn formula_attempts, formula_failed_attempts, formula_icl, formula_peak_throughput, formula_concurrency_avg, formula_concurrency_peak,
     formula_release_skew, formula_speedup, formula_requests, formula_requests_meant,
-    formula_successes, formula_failed, formula_failed_meant, formula_memory,
+    formula_successes, formula_successes_with_text, formula_failed, formula_failed_or_empty,
+    formula_failed_meant, formula_request_tps_with_text, formula_memory,
     formula_users_times_rate, formula_mean_of_rates, formula_sum_of_rates, formula_ratio_of_sums;
 
 /* formulas_streams.c: did events come one by one, evenly; or in bunches, with the same pause
@@ -254,7 +287,7 @@ formula_fn formula_gaps, formula_gap_rates, formula_replayed_tokens, formula_rep
     formula_failed_lines_65536, formula_failed_lines_131072, formula_failed_lines_524288,
     formula_successes_lines_65536, formula_successes_lines_131072, formula_successes_lines_524288,
     formula_cut_characters, formula_cut_quarters, formula_cut_quarter_rate, formula_tpot_mixed,
-    formula_ttft_mixed, formula_unstreamed_rate, formula_peak_events;
+    formula_ttft_mixed, formula_ttft_documents, formula_unstreamed_rate, formula_peak_events;
 
 /* formulas_blocks.c: times as a client has them that reads blocks of so many bytes, of streams that
  * nobody held together on their way; the median of its gaps where most events come together. */
@@ -278,7 +311,13 @@ formula_fn formula_gain_of_cache, formula_gain_of_repeat, formula_order_whole_ra
 
 /* formulas_counts.c */
 formula_fn formula_nothing_counted, formula_no_content, formula_choices, formula_choice_rate,
-    formula_last_calls, formula_last_calls_rate, formula_stated_prompt_rate;
+    formula_last_calls, formula_last_calls_rate, formula_stated_prompt_rate, formula_content_ttft,
+    formula_content_ttft_zeros, formula_content_ttft_ends, formula_content_rate,
+    formula_input_zeros, formula_output_zeros, formula_output_tps_zeros;
+
+/* formulas_flow.c: where as many are in flight as mostly are, and requests within the limits of
+ * --slo. */
+formula_fn formula_output_tps_steady, formula_goodput, formula_good_fraction;
 
 /* formulas_times.c */
 formula_fn formula_gap_after_role, formula_gaps_and_wait, formula_stated_wait,

@@ -1,8 +1,11 @@
 /* What is taken for tokens: counts of one request, and counts over a whole scope. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/formulas_parts.h"
+#include "analyze/metrics.h"
+#include "traces/base/mem.h"
 
 static double known(int64_t n)
 {
@@ -43,6 +46,13 @@ static double both(int64_t a, double b)
     return a < 0 ? NAN : (double)a + b;
 }
 
+/* Thinking that N leaves out. */
+static double beside(const struct request *r)
+{
+    int64_t sent = metrics_uncounted(r), all = metrics_beside(r);
+    return (double)(sent > all ? sent : all);
+}
+
 static double count_of_text(const struct request *r, enum count c)
 {
     const struct recount_apart *apart = r->apart;
@@ -78,6 +88,19 @@ static double count_of_text(const struct request *r, enum count c)
     }
 }
 
+/* Events of a stream, those without text included; NAN where there are no such. */
+static double count_of_events(const struct request *r, enum count c)
+{
+    uint32_t m = (uint32_t)r->out.n, n = r->events;
+    if (c == COUNT_EVENTS_AND_ONE)
+        n = r->choice_events > m ? m + 1 : m;
+    else if (c == COUNT_EVENTS_CHOICES)
+        n = r->choice_events;
+    else if (c == COUNT_EVENTS_DATA && r->done_ns >= 0)
+        n -= n > 0;
+    return r->stream_reply && m > 0 && n > m ? (double)n : NAN;
+}
+
 double formula_count_else(const struct request *r, enum count c)
 {
     int64_t n = request_tokens(r), p = r->usage.prompt;
@@ -87,8 +110,15 @@ double formula_count_else(const struct request *r, enum count c)
         return all > 1 ? all - 1 : NAN;
     }
     switch (c) {
+    case COUNT_EVENTS_AND_ONE:
+    case COUNT_EVENTS_CHOICES:
+    case COUNT_EVENTS_DATA:
+    case COUNT_EVENTS_ALL:
+        return count_of_events(r, c);
     case COUNT_N_LESS_R:
         return (double)n >= reasoning ? (double)n - reasoning : NAN;
+    case COUNT_N_AND_BESIDE:
+        return both(n, beside(r));
     case COUNT_N_AND_R:
         return both(n, reasoning);
     case COUNT_N_AND_EVENTS:
@@ -156,6 +186,161 @@ void formula_no_content(const struct scope *s, struct estimates *out)
         if (formula_counts(s, r) && r->out.n > 0 && r->content_events == 0)
             estimates_add_zero(out, r);
     }
+}
+
+/* What becomes of an answer that is a call of a tool alone, where content is looked for. */
+enum no_content { LEFT_OUT, AS_ZERO, AS_ITS_END };
+
+/* Is it a call of a tool, and nothing else is said? */
+static bool calls_alone(const struct request *r)
+{
+    return r->out.n > 0 && r->tool_bytes > 0 && r->content_events == 0;
+}
+
+static bool any_calls_alone(const struct scope *s)
+{
+    for (size_t i = 0; i < s->requests.n; i++) {
+        if (formula_counts(s, scope_nth(s, i)) && calls_alone(scope_nth(s, i)))
+            return true;
+    }
+    return false;
+}
+
+static void content_waits(const struct scope *s, enum no_content without, struct estimates *out)
+{
+    bool any = any_calls_alone(s);
+    for (size_t i = 0; i < s->requests.n && any; i++) {
+        const struct request *r = scope_nth(s, i);
+        if (!scope_times(s, r))
+            continue;
+        if (r->content_ns >= 0)
+            estimates_add_time(out, s, r, r->t0, r->content_ns, true);
+        else if (without == AS_ITS_END)
+            estimates_add_time(out, s, r, r->t0, r->z, true);
+        else if (without == AS_ZERO)
+            estimates_add_zero(out, r);
+    }
+}
+
+void formula_content_ttft(const struct scope *s, struct estimates *out)
+{
+    content_waits(s, LEFT_OUT, out);
+}
+
+void formula_content_ttft_zeros(const struct scope *s, struct estimates *out)
+{
+    content_waits(s, AS_ZERO, out);
+}
+
+void formula_content_ttft_ends(const struct scope *s, struct estimates *out)
+{
+    content_waits(s, AS_ITS_END, out);
+}
+
+void formula_content_rate(const struct scope *s, struct estimates *out)
+{
+    bool any = any_calls_alone(s);
+    for (size_t i = 0; i < s->requests.n && any; i++) {
+        const struct request *r = scope_nth(s, i);
+        double n = (double)r->content_events;
+        if (!scope_times(s, r) || r->z <= r->t0)
+            continue;
+        if (calls_alone(r))
+            estimates_add_zero(out, r);
+        else
+            estimates_add(
+                out, (struct estimate){n / span_seconds(r->t0, r->z),
+                                       interval_div(interval_exact(n), span_length(s, r->t0, r->z)),
+                                       r, true});
+    }
+}
+
+/* By body; the largest count of a body first. */
+static int by_body(const void *a, const void *b)
+{
+    const struct request *x = *(const struct request *const *)a;
+    const struct request *y = *(const struct request *const *)b;
+    int order = strcmp(x->body_sha256, y->body_sha256);
+    return order != 0 ? order
+                      : (x->usage.prompt < y->usage.prompt) - (x->usage.prompt > y->usage.prompt);
+}
+
+static bool is_unstated(const struct scope *s, const struct request *r, enum count count)
+{
+    return formula_counts(s, r) && r->out.n > 0 && isnan(formula_count(r, count));
+}
+
+/* The same body is the same prompt, to the same model. */
+static void add_prompts_of_bodies(const struct scope *s, struct estimates *out)
+{
+    const struct request **v = mem_array(s->requests.n + 1, sizeof *v);
+    size_t n = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        if (formula_counts(s, scope_nth(s, i)) && scope_nth(s, i)->body_sha256 != NULL)
+            v[n++] = scope_nth(s, i);
+    }
+    qsort(v, n, sizeof *v, by_body);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (strcmp(v[i]->body_sha256, v[first]->body_sha256) != 0)
+            first = i;
+        if (v[first]->usage.prompt < 0 || !is_unstated(s, v[i], COUNT_P))
+            continue;
+        out->unstated.sum += (double)v[first]->usage.prompt;
+        out->unstated.unknown--;
+    }
+    free(v);
+}
+
+void formula_unstated(const struct scope *s, enum count count, struct estimates *out)
+{
+    bool asked = (count == COUNT_P || count == COUNT_N || count == COUNT_N_AND_BESIDE) && !s->one &&
+                 !s->as_tool;
+    size_t before = out->unstated.n;
+    for (size_t i = 0; i < s->requests.n && asked; i++)
+        out->unstated.n += is_unstated(s, scope_nth(s, i), count);
+    out->unstated.unknown += out->unstated.n - before;
+    if (out->unstated.n > before && count == COUNT_P)
+        add_prompts_of_bodies(s, out);
+}
+
+/* The count of each reply that states one, and 0 for the others. */
+static void stated_or_zero(const struct scope *s, enum count count, struct estimates *out)
+{
+    size_t stated = 0, before = out->all.n;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = scope_nth(s, i);
+        double n = formula_count(r, count);
+        if (!formula_counts(s, r) || r->out.n == 0)
+            continue;
+        if (isnan(n))
+            n = 0;
+        else
+            stated++;
+        estimates_add(out, (struct estimate){n, interval_exact(n), r, true});
+    }
+    if (stated == 0 || stated == out->all.n - before)
+        out->all.n = before;
+}
+
+void formula_input_zeros(const struct scope *s, struct estimates *out)
+{
+    stated_or_zero(s, COUNT_P, out);
+}
+
+void formula_output_zeros(const struct scope *s, struct estimates *out)
+{
+    stated_or_zero(s, COUNT_N, out);
+}
+
+void formula_output_tps_zeros(const struct scope *s, struct estimates *out)
+{
+    struct estimates all = {0};
+    double n = 0;
+    stated_or_zero(s, COUNT_N, &all);
+    for (size_t i = 0; i < all.all.n; i++)
+        n += all.all.v[i].value;
+    estimates_free(&all);
+    push_rate(s, n, true, out);
 }
 
 /* Each of the n answers of a request counted as a request. */

@@ -149,18 +149,19 @@ static void put_failed(const struct scope *s, kind_fn *taken, kind_fn *sign, str
         add_count(out, n - (double)e.open - (double)(e.retried - e.retried_taken), n);
 }
 
-/* Who takes a failure for an answer stops its clock where it ends; behind a broken stream it may
- * have stopped at the last text. */
+/* Who takes a failure for an answer stops its clock where it ends, as that of an answer without
+ * text; behind a broken stream it may have stopped at the last text. */
 static void put_latency(const struct scope *s, kind_fn *taken, kind_fn *sign, struct estimates *out)
 {
     if (!endings_of(s, taken, sign).sign)
         return;
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = scope_nth(s, i);
-        bool answer = formula_counts(s, r);
-        if (r->dialect == NULL || (!answer && (is_answer(r) || !taken(r))))
+        bool text = formula_counts(s, r) && r->out.n > 0;
+        bool as_one = taken(r) && (formula_counts(s, r) || !is_answer(r));
+        if (r->dialect == NULL || (!text && !as_one))
             continue;
-        enum when end = answer || is_broken(r) ? AT_OM : AT_END;
+        enum when end = text || is_broken(r) ? AT_OM : AT_END;
         estimates_add_time(out, s, r, r->t0, formula_when(r, end), true);
     }
 }
@@ -181,21 +182,33 @@ void formula_requests_reported(const struct scope *s, struct estimates *out)
 }
 
 /* Of a broken stream there is no stated count, as a rule: its events are counted. */
-void formula_output_tokens_broken(const struct scope *s, struct estimates *out)
+static void put_output_tokens(const struct scope *s, kind_fn *taken, struct estimates *out)
 {
-    if (!endings_of(s, is_broken, is_broken).sign)
-        return;
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = scope_nth(s, i);
         int64_t n = request_tokens(r);
-        if (is_broken(r) && n < 0)
+        bool broken = r->dialect != NULL && !is_answer(r) && taken(r);
+        if (broken && n < 0)
             n = (int64_t)r->out.n;
-        if ((formula_counts(s, r) || is_broken(r)) && n >= 0)
+        bool answer = formula_counts(s, r) && (r->out.n > 0 || taken != has_text);
+        if ((answer || broken) && n >= 0)
             estimates_add(out, (struct estimate){.value = (double)n,
                                                  .interval = interval_exact((double)n),
                                                  .request = r,
                                                  .sign = true});
     }
+}
+
+void formula_output_tokens_broken(const struct scope *s, struct estimates *out)
+{
+    if (endings_of(s, is_broken, is_broken).sign)
+        put_output_tokens(s, is_broken, out);
+}
+
+void formula_output_tokens_with_text(const struct scope *s, struct estimates *out)
+{
+    if (endings_of(s, is_broken, is_broken).sign)
+        put_output_tokens(s, has_text, out);
 }
 
 /* Tokens of an answer that did not finish: as stated up to there, else between one an event and
@@ -205,8 +218,8 @@ static struct interval arrived(const struct request *r, double per_event)
     size_t m = r->out.n;
     if (request_tokens(r) >= 0)
         return interval_exact((double)request_tokens(r));
-    if (m > 0 && r->out.v[m - 1].stated >= 0)
-        return interval_exact(r->out.v[m - 1].stated);
+    if (m > 0 && request_stated(r, m - 1) >= 0)
+        return interval_exact(request_stated(r, m - 1));
     return (struct interval){(double)m, (double)m * fmax(per_event, 1)};
 }
 
@@ -232,6 +245,56 @@ void formula_output_tps_arrived(const struct scope *s, struct estimates *out)
                                .value = n.lo / span_seconds(e.first_ns, e.last_ns),
                                .interval = interval_div(n, span_length(s, e.first_ns, e.last_ns)),
                                .sign = true});
+}
+
+/* --- answers that say nothing ----------------------------------------------------------------- */
+
+static bool is_failure(const struct request *r)
+{
+    return !is_answer(r);
+}
+
+/* Who looks for text has no answer where there is none, whatever else came. False: each has text.
+ */
+static bool said(const struct scope *s, struct endings *e, size_t *answers)
+{
+    *e = endings_of(s, is_failure, is_any);
+    *answers = 0;
+    e->open = 0;
+    for (size_t i = 0; i < s->requests.n && !s->one; i++) {
+        const struct request *r = scope_nth(s, i);
+        *answers += is_answer(r) && has_text(r);
+        e->open += r->dialect != NULL && is_open(r);
+    }
+    return *answers < e->answers;
+}
+
+void formula_successes_with_text(const struct scope *s, struct estimates *out)
+{
+    struct endings e;
+    size_t n;
+    if (said(s, &e, &n))
+        estimates_add(out, (struct estimate){.value = (double)n,
+                                             .interval = {(double)n, (double)(n + e.open)}});
+}
+
+void formula_failed_or_empty(const struct scope *s, struct estimates *out)
+{
+    struct endings e;
+    size_t n;
+    if (!said(s, &e, &n))
+        return;
+    double failed = (double)(e.all - n - e.retried);
+    estimates_add(
+        out, (struct estimate){.value = failed, .interval = {failed - (double)e.open, failed}});
+}
+
+void formula_request_tps_with_text(const struct scope *s, struct estimates *out)
+{
+    struct endings e;
+    size_t n;
+    if (said(s, &e, &n))
+        estimates_add_rate(out, s, (double)n, e.first_ns, e.last_ns, false);
 }
 
 /* --- what did not come back is not in the run's time ------------------------------------------ */

@@ -33,6 +33,7 @@ FAILURES(FAILURES_DECLARE)
 
 extern formula_fn formula_requests_reported, /* A without those that were lost */
     formula_output_tokens_broken,            /* of those that were cut short, too */
+    formula_output_tokens_with_text,         /* … and of all others that had text */
     formula_output_tps_arrived,              /* with the text of those that did not finish */
     formula_output_tps_answered,             /* sum(N) up to the end of the last answer */
     formula_request_rate_answered,           /* S up to the end of the last answer */

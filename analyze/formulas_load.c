@@ -104,19 +104,13 @@ enum {
 #define FOLLOW_SHARE 0.95 /* of the requests, that were sent as another ended */
 #define PLATEAU_SHARE 0.9 /* of the time that requests were sent in */
 
-static int by_int64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* When each of them ended. */
 static int64_t *ends_of(const struct scope *s)
 {
     int64_t *ends = mem_array(s->requests.n + 1, sizeof *ends);
     for (size_t i = 0; i < s->requests.n; i++)
         ends[i] = scope_nth(s, i)->t_end;
-    qsort(ends, s->requests.n, sizeof *ends, by_int64);
+    stat_sort_ns(ends, s->requests.n);
     return ends;
 }
 
@@ -206,7 +200,7 @@ void formula_planned_rate(const struct scope *s, struct estimates *out)
 
 /* Requests that decode in one window. */
 struct window {
-    int64_t first, latest_first, last, earliest_last, latest_t0;
+    int64_t first, latest_first, last;
     size_t n;
 };
 
@@ -216,8 +210,6 @@ static void window_add(struct window *w, const struct request *r)
     w->first = w->n == 0 || o1 < w->first ? o1 : w->first;
     w->latest_first = w->n == 0 || o1 > w->latest_first ? o1 : w->latest_first;
     w->last = w->n == 0 || om > w->last ? om : w->last;
-    w->earliest_last = w->n == 0 || om < w->earliest_last ? om : w->earliest_last;
-    w->latest_t0 = w->n == 0 || r->t0 > w->latest_t0 ? r->t0 : w->latest_t0;
     w->n++;
 }
 
@@ -232,29 +224,50 @@ static int by_group(const void *a, const void *b)
     return (x->t0 > y->t0) - (x->t0 < y->t0);
 }
 
-/* Each user's tokens over the window of all of its group; without groups, of all that ran together.
- */
-void formula_common_window(const struct scope *s, struct estimates *out)
+/* Is r of the same window as the request before it in that order? Without groups, of those that
+ * each ran beside another of them. */
+static bool window_holds(const struct window *w, const struct request *before,
+                         const struct request *r)
 {
-    const struct request **v = mem_array(s->requests.n + 1, sizeof *v);
-    size_t n = 0;
-    for (size_t i = 0; i < s->requests.n; i++) {
-        if (scope_times(s, scope_nth(s, i)) && !isnan(formula_count(scope_nth(s, i), COUNT_N)))
-            v[n++] = scope_nth(s, i);
+    return r->run == before->run && r->group == before->group && (r->group >= 0 || r->t0 < w->last);
+}
+
+#define WINDOW_MOST 2000 /* requests of a run, of which one is asked about */
+
+/* Those whose windows may be mixed; of a claim about one request, all of its run. By group. */
+static size_t window_requests(const struct scope *s, const struct request **v)
+{
+    const struct request *one = s->one ? scope_nth(s, 0) : NULL;
+    size_t n = 0, all = one != NULL ? s->a->requests.n : s->requests.n;
+    for (size_t i = 0; i < all && (one == NULL || all <= WINDOW_MOST); i++) {
+        const struct request *r = one != NULL ? &s->a->requests.v[i] : scope_nth(s, i);
+        bool of_run = one == NULL || (r->run == one->run && metrics_request_counts(r));
+        if (of_run && scope_times(s, r) && !isnan(formula_count(r, COUNT_N)))
+            v[n++] = r;
     }
     qsort(v, n, sizeof *v, by_group);
+    return n;
+}
+
+/* Each user's tokens over the window of all of its group. */
+void formula_common_window(const struct scope *s, struct estimates *out)
+{
+    size_t most = s->one ? s->a->requests.n : s->requests.n;
+    const struct request **v = mem_array(most + 1, sizeof *v);
+    size_t n = window_requests(s, v);
     for (size_t i = 0, end; i < n; i = end) {
         struct window w = {0};
-        for (end = i; end < n && v[end]->run == v[i]->run && v[end]->group == v[i]->group; end++)
+        for (end = i; end < n && (end == i || window_holds(&w, v[end - 1], v[end])); end++)
             window_add(&w, v[end]);
-        bool together = v[i]->group >= 0 || w.earliest_last > w.latest_t0;
         double window = span_seconds(w.first, w.last);
-        if (w.n < 2 || !together || window <= 0)
+        if (w.n < 2 || window <= 0)
             continue;
         bool spread = span_seconds(w.first, w.latest_first) > FIRSTS_SPREAD * window;
         for (size_t k = i; k < end; k++) {
             double tokens = formula_count(v[k], COUNT_N);
             struct interval count = {tokens - 1, tokens};
+            if (s->one && v[k] != scope_nth(s, 0))
+                continue;
             estimates_add(out,
                           (struct estimate){tokens / window,
                                             interval_div(count, formula_span(s, w.first, w.last)),

@@ -38,6 +38,7 @@ void formula_icl(const struct scope *s, struct estimates *out)
         const struct request *r = nth(s, i);
         if (!steady(s, r) || request_interleaves(r))
             continue;
+        out->streams++;
         for (size_t k = 1; k < r->out.n; k++) {
             int64_t from = r->out.v[k - 1].t_ns, to = r->out.v[k].t_ns;
             VEC_PUSH(&out->all,

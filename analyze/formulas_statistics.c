@@ -210,7 +210,13 @@ static bool has_nothing(const struct request *r, bool only_200)
            r->outcome != OUTCOME_UNREADABLE && (!only_200 || r->status / 100 == 2);
 }
 
-static void ttft_zeros(const struct scope *s, bool only_200, struct estimates *out)
+/* What came when the client had left, it never had. */
+static bool has_text(const struct request *r)
+{
+    return r->dialect != NULL && r->out.n > 0 && r->out.v[0].t_ns <= r->t_end;
+}
+
+static void ttft_zeros(const struct scope *s, bool only_200, bool failures, struct estimates *out)
 {
     size_t zeros = 0, values = 0;
     for (size_t i = 0; i < s->requests.n && !s->one; i++) {
@@ -222,19 +228,29 @@ static void ttft_zeros(const struct scope *s, bool only_200, struct estimates *o
         const struct request *r = scope_nth(s, i);
         if (has_nothing(r, only_200))
             estimates_add_zero(out, r);
-        else if (formula_counts(s, r))
+        else if (formula_counts(s, r) || (failures && has_text(r)))
             estimates_add_time(out, s, r, r->t0, formula_when(r, AT_O1), true);
     }
 }
 
 void formula_ttft_zeros(const struct scope *s, struct estimates *out)
 {
-    ttft_zeros(s, false, out);
+    ttft_zeros(s, false, false, out);
 }
 
 void formula_ttft_zeros_200(const struct scope *s, struct estimates *out)
 {
-    ttft_zeros(s, true, out);
+    ttft_zeros(s, true, false, out);
+}
+
+void formula_ttft_zeros_text(const struct scope *s, struct estimates *out)
+{
+    ttft_zeros(s, false, true, out);
+}
+
+void formula_ttft_zeros_text_200(const struct scope *s, struct estimates *out)
+{
+    ttft_zeros(s, true, true, out);
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */

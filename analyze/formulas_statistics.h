@@ -13,7 +13,7 @@ extern formula_fn
     formula_gap_of_sums,
     /* zeros of requests that have no value */
     formula_tpot_zeros, formula_rate_zeros, formula_gap_zeros, formula_ttft_zeros,
-    formula_ttft_zeros_200,
+    formula_ttft_zeros_200, formula_ttft_zeros_text, formula_ttft_zeros_text_200,
     /* counts of one window over another */
     formula_rate_so_far, formula_whole_rate_so_far, formula_total_by_last,
     formula_request_rate_of_ends, formula_output_tps_of_ends,

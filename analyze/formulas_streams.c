@@ -271,17 +271,27 @@ void formula_tpot_mixed(const struct scope *s, struct estimates *out)
     }
 }
 
-/* The first byte of a document, the first text of a stream. */
-void formula_ttft_mixed(const struct scope *s, struct estimates *out)
+/* The wait for the first text of a stream, and for the head or the text of a document. */
+static void ttft_of_both(const struct scope *s, enum when of_document, struct estimates *out)
 {
     bool sign = mixed(s);
     for (size_t i = 0; sign && i < s->requests.n; i++) {
         const struct request *r = scope_nth(s, i);
-        int64_t first = is_document(r) ? r->h : formula_when(r, AT_O1);
+        int64_t first = formula_when(r, is_document(r) ? of_document : AT_O1);
         if (scope_times(s, r) && first >= 0)
             estimates_add(out, (struct estimate){span_seconds(r->t0, first),
                                                  formula_span(s, r->t0, first), r, true});
     }
+}
+
+void formula_ttft_mixed(const struct scope *s, struct estimates *out)
+{
+    ttft_of_both(s, AT_H, out);
+}
+
+void formula_ttft_documents(const struct scope *s, struct estimates *out)
+{
+    ttft_of_both(s, AT_O1, out);
 }
 
 /* What makes two requests the same but for how they were answered. */

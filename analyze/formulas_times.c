@@ -24,13 +24,34 @@ static bool of_the_tail(enum stat stat)
     return stat == STAT_P90 || stat == STAT_P95 || stat == STAT_P99 || stat == STAT_MAX;
 }
 
+static bool has_gaps(const struct scope *s, const struct request *r)
+{
+    return formula_counts(s, r) && !r->clock_stepped && (int64_t)r->out.n >= s->o->gate_events;
+}
+
+/* Are the waits so large a part of the list that this quantile is one of them? Below that it is a
+ * gap like any other. */
+static bool reaches_waits(const struct scope *s)
+{
+    static const double quantile[STATS] = {
+        [STAT_P90] = 0.9, [STAT_P95] = 0.95, [STAT_P99] = 0.99, [STAT_MAX] = 1};
+    size_t all = 0, waits = 0;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = scope_nth(s, i);
+        waits += has_gaps(s, r);
+        all += has_gaps(s, r) ? r->out.n : 0;
+    }
+    return waits > 0 && ceil(quantile[s->stat] * (double)(all - 1)) >= (double)(all - waits);
+}
+
 /* The list of all gaps with each request's wait for its first text in it. Its median is that of the
  * gaps alone, and its mean has a closer formula. */
 void formula_gaps_and_wait(const struct scope *s, struct estimates *out)
 {
-    for (size_t i = 0; i < s->requests.n && of_the_tail(s->stat); i++) {
+    bool tried = of_the_tail(s->stat) && reaches_waits(s);
+    for (size_t i = 0; i < s->requests.n && tried; i++) {
         const struct request *r = scope_nth(s, i);
-        if (!formula_counts(s, r) || r->clock_stepped || (int64_t)r->out.n < s->o->gate_events)
+        if (!has_gaps(s, r))
             continue;
         push_span(s, r, r->t0, formula_when(r, AT_O1), false, out);
         for (size_t k = 1; k < r->out.n; k++)
@@ -154,56 +175,12 @@ void formula_late_gap(const struct scope *s, struct estimates *out)
 
 /* --- another request ---------------------------------------------------------------------- */
 
-/* May u be what a gateway asked, to answer r? It went to another server, carries the same text, and
- * runs within r. */
-static bool is_behind(const struct request *r, const struct request *u)
-{
-    return u->dialect != NULL && u->server_port != r->server_port &&
-           u->text_bytes == r->text_bytes && u->t0 >= r->t0 && u->out.n > 0 &&
-           u->out.v[0].t_ns <= r->out.v[0].t_ns && formula_when(u, AT_OM) <= formula_when(r, AT_OM);
-}
-
-/* The first request of a trace that was sent at t_ns or later; requests stand in that order. */
-static size_t sent_from(const struct audit *a, size_t trace, int64_t t_ns)
-{
-    size_t lo = 0, hi = a->requests.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const struct request *r = &a->requests.v[mid];
-        if (r->trace < trace || (r->trace == trace && r->t0 < t_ns))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-/* In any trace of the same machine: clocks of two are not compared. */
-static const struct request *behind(const struct audit *a, const struct request *r)
-{
-    for (size_t t = 0; t < a->traces.n; t++) {
-        if (!model_same_text(a->traces.v[t].host, a->traces.v[r->trace].host))
-            continue;
-        for (size_t i = sent_from(a, t, r->t0); i < a->requests.n; i++) {
-            const struct request *u = &a->requests.v[i];
-            if (u->trace != t || u->t0 > r->out.v[0].t_ns)
-                break;
-            if (is_behind(r, u))
-                return u;
-        }
-    }
-    return NULL;
-}
-
 /* When the gateway had the first text, not who asked it. */
 void formula_upstream_first(const struct scope *s, struct estimates *out)
 {
     for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = scope_nth(s, i);
-        if (!formula_counts(s, r) || r->out.n == 0 || r->text_bytes == 0)
-            continue;
-        const struct request *u = behind(s->a, r);
-        if (u != NULL)
+        const struct request *r = scope_nth(s, i), *u = r->inner;
+        if (formula_counts(s, r) && r->out.n > 0 && u != NULL && u->out.n > 0)
             push_span(s, r, r->t0, u->out.v[0].t_ns,
                       r->out.v[0].t_ns - u->out.v[0].t_ns > 2 * s->o->vantage_ns, out);
     }

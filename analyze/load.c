@@ -3,12 +3,14 @@
  * arrived together. */
 #include "analyze/load.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/blocks.h"
 #include "analyze/load_files.h"
+#include "analyze/load_looks.h"
 #include "analyze/outcome.h"
 #include "analyze/reads.h"
 #include "analyze/saying.h"
@@ -16,10 +18,14 @@
 #include "traces/base/mem.h"
 #include "traces/limits.h"
 
+/* Beside it, a gap and a share of its request, that is what 32 bytes an event have room for. */
+_Static_assert(sizeof(struct output_event) == 16, "millions of events: no more for each");
+
 /* Where the output events of a request under construction were gathered: for the next one. */
 struct room {
     struct output_event *v;
-    size_t cap;
+    int32_t *stated;
+    size_t cap, stated_cap;
 };
 
 struct loader {
@@ -43,9 +49,11 @@ struct pending {
     struct mark body_last; /* of the document's last byte so far */
     bool answered;         /* the response callback has run: the dialect is known */
     struct saying saying;
-    bool unknown;     /* no dialect claims it, but its reply may tell */
-    bool by_shape;    /* one claims it by the shape of its body alone: its reply may know better */
-    unsigned guesses; /* events by which none was recognised */
+    bool unknown;             /* no dialect claims it, but its reply may tell */
+    enum dialect_trust trust; /* that it is what claims it: its reply may know better */
+    bool borne_out;           /* by the reply */
+    bool asks;                /* with what only who wants a text generated gives */
+    unsigned guesses;         /* events by which none was recognised */
     struct reads reads;
 };
 
@@ -61,6 +69,7 @@ static const char *keep(struct loader *l, struct slice s)
 }
 
 enum { ROOM_MAX = 1024 };
+_Static_assert(LIMIT_PACKETS <= UINT32_MAX, "an event's packet is a uint32_t");
 
 static void take_room(struct loader *l, struct request *r)
 {
@@ -69,21 +78,27 @@ static void take_room(struct loader *l, struct request *r)
     struct room room = l->rooms.v[--l->rooms.n];
     r->out.v = room.v;
     r->out.cap = room.cap;
+    r->out_stated.v = room.stated;
+    r->out_stated.cap = room.stated_cap;
 }
 
 /* The events move to a place of just their size. Cut to size where they grew, each request would
  * leave a hole behind it in the heap, in all a fifth of what the events themselves take. */
 static void settle(struct loader *l, struct request *r)
 {
-    struct room room = {r->out.v, r->out.cap};
+    struct room room = {r->out.v, r->out_stated.v, r->out.cap, r->out_stated.cap};
     size_t bytes = r->out.n * sizeof *r->out.v;
+    size_t stated = r->out_stated.n * sizeof *r->out_stated.v;
     if (room.cap > ROOM_MAX) {
         r->out.v = mem_resize(r->out.v, bytes);
+        r->out_stated.v = mem_resize(r->out_stated.v, stated);
     } else if (room.cap > 0) {
         r->out.v = r->out.n > 0 ? mem_dup(room.v, bytes) : NULL;
+        r->out_stated.v = stated > 0 ? mem_dup(room.stated, stated) : NULL;
         VEC_PUSH(&l->rooms, room);
     }
     r->out.cap = r->out.n;
+    r->out_stated.cap = r->out_stated.n;
 }
 
 static int on_request(void *ctx, struct exchange *x)
@@ -125,6 +140,8 @@ static int on_request(void *ctx, struct exchange *x)
         .usage = usage_none,
         .timings = timings_none,
     };
+    memcpy(p->r.client_host, x->conn->client.addr, sizeof p->r.client_host);
+    memcpy(p->r.server_host, x->conn->server.addr, sizeof p->r.server_host);
     reads_begin(&p->reads, x->conn);
     take_room(l, &p->r);
     p->saying = (struct saying){.r = &p->r, .texts = &l->a->texts};
@@ -139,6 +156,7 @@ static void read_asked(struct pending *p, const struct exchange *x)
     struct slice body = {(const char *)x->request_body.p, x->request_body.n};
     struct request *r = &p->r;
     r->dialect->request(body, &l->a->texts, &r->asked);
+    p->asks = r->asked.max_tokens >= 0 || r->asked.stream >= 0;
     if (dialect_streams(r->dialect, x->target, &r->asked))
         r->asked.stream = 1;
     r->model = keep(l, r->asked.model);
@@ -159,11 +177,11 @@ static void read_request(struct pending *p, struct exchange *x)
     r->sent_id = saying_sent_id(x);
     r->asked = (struct dialect_request){.stream = -1, .max_tokens = -1, .choices = 1};
     r->dialect = dialect_find(x->method, x->target, body);
+    p->trust = DIALECT_SURE;
     if (l->a->forced != NULL && slice_is(x->method, "POST"))
         r->dialect = l->a->forced;
-    else
-        p->by_shape =
-            r->dialect != NULL && !dialect_is_sure(r->dialect, x->method, x->target, body);
+    else if (r->dialect != NULL)
+        p->trust = dialect_trust(r->dialect, x->method, x->target, body);
     if (r->dialect != NULL)
         read_asked(p, x);
 }
@@ -189,7 +207,7 @@ static void read_server(struct pending *p, const struct exchange *x)
         p->r.server = p->l->info.server;
     else
         p->r.server = keep(p->l, text);
-    if (p->l->info.server == NULL && p->r.dialect != NULL)
+    if (p->l->info.server == NULL && p->r.dialect != NULL && p->trust == DIALECT_SURE)
         p->l->info.server = p->r.server;
     if (p->l->info.simulated == NULL)
         read_profile(p->l, p->r.server);
@@ -217,7 +235,8 @@ static int on_response(void *ctx, struct exchange *x)
     p->r.h = x->response_first.t_ready;
     p->r.h_packet = x->response_first.rel;
     p->r.head_end = x->response_head_last.t_ready;
-    p->unknown = p->r.dialect == NULL && slice_is(x->method, "POST") && x->status / 100 == 2;
+    p->unknown = p->r.dialect == NULL && slice_is(x->method, "POST") && x->status / 100 == 2 &&
+                 dialect_generates(x->target);
     if (p->r.dialect != NULL)
         saying_fields(&p->saying, x);
     return TA_OK;
@@ -249,16 +268,27 @@ static void guess_dialect(struct pending *p, const struct exchange *x, struct sl
 /* Chat bodies of several APIs look alike. */
 static void believe_reply(struct pending *p, const struct exchange *x, struct slice data)
 {
-    const struct dialect *other = dialect_guess(data);
-    if (!p->by_shape || p->r.out.n > 0 || other == NULL)
+    if (p->trust == DIALECT_SURE || p->borne_out || p->r.out.n > 0)
         return;
-    p->by_shape = false;
+    const struct dialect *other = dialect_guess(data);
+    if (other == NULL)
+        return;
+    p->borne_out = true;
     if (p->r.dialect->recognises(data) >= other->recognises(data))
         return;
     p->r.dialect = other;
     p->r.guessed = true;
     note(p, "dialect.guessed");
     read_asked(p, x);
+}
+
+static int number_packet(struct loader *l, struct mark last)
+{
+    if (last.rel <= LIMIT_PACKETS)
+        return TA_OK;
+    return err_set(l->e, TA_ELIMIT,
+                   "%s: output in packet %" PRIu64 ", more than %u; split the trace", l->info.path,
+                   last.rel, LIMIT_PACKETS);
 }
 
 static int on_event(void *ctx, struct exchange *x, const struct event *ev)
@@ -268,7 +298,7 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
     p->r.stream_reply = true; /* if its type did not say so */
     if (p->r.dialect == NULL && ev->kind == EVENT_DATA)
         guess_dialect(p, x, ev->data);
-    else if (p->by_shape && ev->kind == EVENT_DATA)
+    else if (ev->kind == EVENT_DATA)
         believe_reply(p, x, ev->data);
     if (p->r.dialect == NULL)
         return TA_OK;
@@ -279,7 +309,7 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
         return TA_OK;
     }
     if (ev->kind == EVENT_TRUNCATED) {
-        p->r.truncated_events++;
+        p->r.truncated_events += !slice_is(ev->data, "[DONE]"); /* all was said before it */
         return TA_OK;
     }
     if (p->r.events++ == 0)
@@ -290,7 +320,9 @@ static int on_event(void *ctx, struct exchange *x, const struct event *ev)
     reads_wait(&p->reads, &p->r, x->conn);
     reads_follow(&p->reads, &p->r, last);
     size_t had = p->r.out.n;
-    int rc = saying_event(&p->saying, ev, last, &l->scratch);
+    int rc = number_packet(l, last);
+    if (rc == TA_OK)
+        rc = saying_event(&p->saying, ev, last, &l->scratch);
     if (p->r.out.n > had)
         reads_place(&p->r, x, ev);
     return rc;
@@ -303,18 +335,22 @@ static void drop_document(struct pending *p)
 }
 
 /* A reply that tells by itself who speaks is an object, or a list of them. */
-static bool starts_json(struct span in)
+static bool may_start_json(struct span in)
 {
-    return in.p[0] == '{' || in.p[0] == '[';
+    size_t i = 0;
+    while (i < in.n && strchr(" \t\r\n", in.p[i]) != NULL && in.p[i] != '\0')
+        i++;
+    return i == in.n || in.p[i] == '{' || in.p[i] == '[';
 }
 
 static int on_body(void *ctx, struct exchange *x, struct span in)
 {
     struct loader *l = ctx;
     struct pending *p = x->user;
+    p->r.stream_reply = false; /* if its type said so */
     if ((p->r.dialect == NULL && !p->unknown) || in.n == 0)
         return TA_OK;
-    if (p->unknown && p->document.n == 0 && !starts_json(in)) /* a download of whatever */
+    if (p->unknown && p->document.n == 0 && !may_start_json(in)) /* a download of whatever */
         p->unknown = false;
     p->body_last = on_the_wire(x, span_mark(in, in.n - 1));
     if (p->document_cut)
@@ -347,7 +383,9 @@ static int read_document(struct pending *p, const struct exchange *x)
         believe_reply(p, x, body);
     if (p->r.dialect == NULL)
         return TA_OK;
-    return saying_document(&p->saying, body, p->body_last, &p->l->scratch);
+    p->r.reply_id = saying_reply_id(body);
+    int rc = number_packet(p->l, p->body_last);
+    return rc == TA_OK ? saying_document(&p->saying, body, p->body_last, &p->l->scratch) : rc;
 }
 
 /* Why the text that was counted is not the whole text; NULL: it is. */
@@ -417,12 +455,12 @@ static int on_done(void *ctx, struct exchange *x)
     r->damaged = x->damaged;
     end_wire(p, x);
     r->outcome = outcome_of(r, x, p->saying.finished, p->saying.failed);
+    load_looks_end(r, p->borne_out ? DIALECT_SURE : p->trust, p->asks);
     end_recount(p, x);
     saying_settle(&p->saying);
     settle(l, r);
     if (l->a->requests.n >= LIMIT_REQUESTS) {
-        VEC_FREE(&r->out);
-        VEC_FREE(&r->anomalies);
+        request_free(r);
         rc = err_set(l->e, TA_ELIMIT, "%s: more than %u requests; split the trace", l->info.path,
                      LIMIT_REQUESTS);
     } else {
@@ -466,6 +504,15 @@ static int by_t0(const void *a, const void *b)
     return (x->nth > y->nth) - (x->nth < y->nth);
 }
 
+/* Of whose requests none was sure at once. */
+static void name_server(struct loader *l)
+{
+    for (size_t i = l->first; i < l->a->requests.n && l->info.server == NULL; i++) {
+        if (l->a->requests.v[i].dialect != NULL)
+            l->info.server = l->a->requests.v[i].server;
+    }
+}
+
 static void number_requests(struct audit *a, size_t first)
 {
     if (a->requests.n > first)
@@ -476,11 +523,8 @@ static void number_requests(struct audit *a, size_t first)
 
 static void drop_trace(struct loader *l)
 {
-    while (l->a->requests.n > l->first) {
-        struct request *r = &l->a->requests.v[--l->a->requests.n];
-        VEC_FREE(&r->out);
-        VEC_FREE(&r->anomalies);
-    }
+    while (l->a->requests.n > l->first)
+        request_free(&l->a->requests.v[--l->a->requests.n]);
     body_notes_done(&l->blocks.bodies);
     VEC_FREE(&l->info.ledger);
     VEC_FREE(&l->info.replaced);
@@ -511,8 +555,10 @@ int load_trace(struct audit *a, char *const *paths, size_t n, size_t *used, stru
     l.info.unread_blocks = l.blocks.unread;
     l.info.epoch_ns = l.info.totals.first_t_ns;
     buf_done(&l.scratch);
-    for (size_t i = 0; i < l.rooms.n; i++)
+    for (size_t i = 0; i < l.rooms.n; i++) {
         free(l.rooms.v[i].v);
+        free(l.rooms.v[i].stated);
+    }
     VEC_FREE(&l.rooms);
     if (rc < 0) {
         drop_trace(&l);
@@ -521,6 +567,8 @@ int load_trace(struct audit *a, char *const *paths, size_t n, size_t *used, stru
     body_notes_join(&l.blocks.bodies, a, l.first);
     body_notes_done(&l.blocks.bodies);
     number_requests(a, l.first);
+    load_looks_settle(a, l.first);
+    name_server(&l);
     steps_mark(a, l.first, &l.info);
     VEC_PUSH(&a->traces, l.info);
     return TA_OK;

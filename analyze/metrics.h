@@ -16,6 +16,9 @@ extern const struct request_metric_info request_metrics[REQUEST_METRICS];
 /* Fills request.metrics of all requests. */
 void metrics_request_all(struct audit *a, const struct audit_options *o);
 
+/* Why what ends with the last text of an open request is not measurable. */
+extern const char metrics_open[];
+
 /* May r take part in quantiles? A success, undamaged, no warm-up, and the clock was not set in it.
  */
 bool metrics_request_counts(const struct request *r);
@@ -32,6 +35,14 @@ int64_t metrics_n1(const struct request *r);
  * their text is among the answer's. */
 int64_t metrics_unsent(const struct request *r);
 
+/* Tokens that the stated total has beside those of prompt and answer: of thinking that the count of
+ * the answer leaves out. 0: none, or what they are is open. */
+int64_t metrics_beside(const struct request *r);
+
+/* Of thinking that was sent, the tokens that the count of the answer leaves out; 0: none, as far as
+ * anything shows it. -1: it leaves them out, and how many they are is not known. */
+int64_t metrics_uncounted(const struct request *r);
+
 /* Were tokens counted that cannot have been sent, and when they were generated is not known: more
  * than the text has bytes, or than what was sent of the thinking has? */
 bool metrics_textless(const struct request *r);
@@ -40,8 +51,8 @@ bool metrics_textless(const struct request *r);
  * others, and nothing states how many tokens it is? */
 bool metrics_first_held(const struct request *r);
 
-/* Tokens that came between o_1 and o_M: N - n_1, without those that were not sent. -1: none, or no
- * count was stated. */
+/* Tokens that came between o_1 and o_M: N - n_1, without those that were not sent, and with those
+ * that were but N leaves out. -1: none, or their number is not known. */
 int64_t metrics_decoded(const struct request *r);
 
 /* Appends to a->metrics the figures of each trace, of each workload where a trace has several (up

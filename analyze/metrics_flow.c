@@ -215,23 +215,6 @@ void metrics_concurrency(const struct audit *a, const size_t *requests, size_t n
     free(c);
 }
 
-/* The level that half of the time is spent at or below. */
-static double median_level(const struct flight_curve *curves, size_t n)
-{
-    VEC(struct stat_point) all = {0};
-    for (size_t k = 0; k < n; k++) {
-        for (size_t i = 0; i + 1 < curves[k].n; i++) {
-            const struct flight_point *p = &curves[k].v[i];
-            double level = (double)p[0].in_flight, time = (double)(p[1].t_ns - p[0].t_ns);
-            VEC_PUSH(&all, ((struct stat_point){level, time}));
-        }
-    }
-    stat_sort_points(all.v, all.n);
-    double median = all.n > 0 ? stat_percentile_points(PERCENTILE_WEIGHTED, all.v, all.n, 0.5) : 0;
-    VEC_FREE(&all);
-    return median;
-}
-
 /* Requests in flight just before t; 0 outside of the curve. */
 static int64_t level_at(const struct flight_curve *c, int64_t t_ns)
 {
@@ -250,9 +233,9 @@ bool metrics_per_event(const struct request *r)
 {
     int64_t before = 0;
     for (size_t i = 0; i < r->out.n; i++) {
-        if (r->out.v[i].stated <= before)
+        if (request_stated(r, i) <= before)
             return false;
-        before = r->out.v[i].stated;
+        before = request_stated(r, i);
     }
     return r->out.n > 0 && before == request_tokens(r);
 }
@@ -263,58 +246,88 @@ static double tokens_within(const struct request *r, const struct flight_curve *
     bool known = metrics_per_event(r);
     double sum = 0;
     for (size_t i = 0; i < r->out.n; i++) {
-        double n = known ? r->out.v[i].stated - (i > 0 ? r->out.v[i - 1].stated : 0)
+        double n = known ? request_stated(r, i) - (i > 0 ? request_stated(r, i - 1) : 0)
                          : (double)request_tokens(r) / (double)r->out.n;
         sum += (double)level_at(c, r->out.v[i].t_ns) >= level ? n : 0;
     }
     return sum;
 }
 
-/* A run of the scope: its requests are s->requests[first .. end). */
+/* A run: its requests are requests[first .. end). */
 struct part {
     size_t first, end;
+    struct flight_curve curve;
 };
 
-static size_t parts_of(const struct audit *a, const struct run_scope *s, struct part *parts)
+static size_t parts_of(const struct audit *a, const size_t *requests, size_t n, struct part *parts)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        if (i == 0 || a->requests.v[s->requests[i]].run != a->requests.v[s->requests[i - 1]].run)
-            parts[n++] = (struct part){i, i};
-        parts[n - 1].end = i + 1;
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || a->requests.v[requests[i]].run != a->requests.v[requests[i - 1]].run)
+            parts[found++] = (struct part){.first = i};
+        parts[found - 1].end = i + 1;
     }
-    return n;
+    for (size_t k = 0; k < found; k++)
+        metrics_concurrency(a, requests + parts[k].first, parts[k].end - parts[k].first,
+                            &parts[k].curve);
+    return found;
 }
 
-/* Where a level is held, in s, and what was generated there. */
-struct steady {
-    double seconds, tokens;
-    bool assumed; /* events of some request do not state their tokens */
-};
-
-static struct steady steady_sum(const struct audit *a, const struct run_scope *s,
-                                const struct part *parts, const struct flight_curve *curves,
-                                size_t n, double level)
+/* The level that half of the time is spent at or below. */
+static double median_level(const struct part *parts, size_t n)
 {
-    struct steady x = {0};
+    VEC(struct stat_point) all = {0};
     for (size_t k = 0; k < n; k++) {
-        for (size_t i = 0; i + 1 < curves[k].n; i++) {
-            const struct flight_point *p = &curves[k].v[i];
-            if ((double)p[0].in_flight >= level)
-                x.seconds += (double)(p[1].t_ns - p[0].t_ns) / NS_PER_S;
-        }
-        for (size_t i = parts[k].first; i < parts[k].end; i++) {
-            const struct request *r = &a->requests.v[s->requests[i]];
-            if (r->outcome != OUTCOME_SUCCESS)
-                continue;
-            x.tokens += tokens_within(r, &curves[k], level);
-            x.assumed |= !metrics_per_event(r);
+        for (size_t i = 0; i + 1 < parts[k].curve.n; i++) {
+            const struct flight_point *p = &parts[k].curve.v[i];
+            double level = (double)p[0].in_flight, time = (double)(p[1].t_ns - p[0].t_ns);
+            VEC_PUSH(&all, ((struct stat_point){level, time}));
         }
     }
-    return x;
+    stat_sort_points(all.v, all.n);
+    double median = all.n > 0 ? stat_percentile_points(PERCENTILE_WEIGHTED, all.v, all.n, 0.5) : 0;
+    VEC_FREE(&all);
+    return median;
+}
+
+/* Where a level is held, and what was generated there. */
+static void steady_add(const struct audit *a, const size_t *requests, const struct part *part,
+                       struct steady *x)
+{
+    bool held = false;
+    for (size_t i = 0; i + 1 < part->curve.n; i++) {
+        const struct flight_point *p = &part->curve.v[i];
+        bool holds = (double)p[0].in_flight >= x->level;
+        x->edges += holds != held;
+        held = holds;
+        if (holds)
+            x->seconds += (double)(p[1].t_ns - p[0].t_ns) / NS_PER_S;
+    }
+    x->edges += held;
+    for (size_t i = part->first; i < part->end; i++) {
+        const struct request *r = &a->requests.v[requests[i]];
+        if (r->outcome != OUTCOME_SUCCESS)
+            continue;
+        x->tokens += tokens_within(r, &part->curve, x->level);
+        x->assumed |= !metrics_per_event(r);
+    }
 }
 
 #define STEADY_SHARE 0.9 /* of the median of the requests in flight */
+
+bool metrics_steady(const struct audit *a, const size_t *requests, size_t n, struct steady *out)
+{
+    struct part *parts = mem_array(n + 1, sizeof *parts);
+    size_t found = parts_of(a, requests, n, parts);
+    *out = (struct steady){.level = STEADY_SHARE * median_level(parts, found)};
+    for (size_t k = 0; k < found; k++) {
+        if (out->level > 0)
+            steady_add(a, requests, &parts[k], out);
+        VEC_FREE(&parts[k].curve);
+    }
+    free(parts);
+    return out->level > 0;
+}
 
 static void put_steady(struct audit *a, const struct run_scope *s, const struct totals *t)
 {
@@ -329,34 +342,24 @@ static void put_steady(struct audit *a, const struct run_scope *s, const struct 
         rows_put(a, s, &d, "value", NAN, t->successes);
         return;
     }
-    struct part *parts = mem_array(s->n, sizeof *parts);
-    size_t n = parts_of(a, s, parts);
-    struct flight_curve *curves = mem_array(n, sizeof *curves);
-    for (size_t k = 0; k < n; k++)
-        metrics_concurrency(a, s->requests + parts[k].first, parts[k].end - parts[k].first,
-                            &curves[k]);
-    double median = median_level(curves, n);
-    struct steady x = steady_sum(a, s, parts, curves, n, STEADY_SHARE * median);
-    if (median <= 0)
-        d.reason = "no request was in flight for half of the time";
-    else
-        d.reason = audit_printf(a, "%.3g s with at least %.3g requests in flight%s", x.seconds,
-                                STEADY_SHARE * median,
-                                x.assumed ? "; tokens assumed to be spread evenly over the events "
-                                            "that do not state them"
-                                          : "");
-    rows_put(a, s, &d, "value", median > 0 ? x.tokens / x.seconds : NAN, t->successes);
-    for (size_t k = 0; k < n; k++)
-        VEC_FREE(&curves[k]);
-    free(curves);
-    free(parts);
+    struct steady x;
+    bool any = metrics_steady(a, s->requests, s->n, &x);
+    d.reason =
+        !any ? "no request was in flight for half of the time"
+             : audit_printf(a, "%.3g s with at least %.3g requests in flight%s", x.seconds, x.level,
+                            x.assumed ? "; tokens assumed to be spread evenly over the "
+                                        "events that do not state them"
+                                      : "");
+    rows_put(a, s, &d, "value", any ? x.tokens / x.seconds : NAN, t->successes);
 }
 
 /* --- goodput ---------------------------------------------------------------------------------- */
 
 enum goodness { GOOD, MISSED, UNDECIDED };
 
-static enum goodness goodness(const struct request *r, const struct audit_options *o)
+/* Of times that are so much later than they were seen to be. */
+static enum goodness goodness(const struct request *r, const struct audit_options *o,
+                              int64_t later_ns)
 {
     enum goodness g = metrics_request_counts(r)       ? GOOD
                       : r->outcome == OUTCOME_SUCCESS ? UNDECIDED /* not all of it was seen */
@@ -364,29 +367,44 @@ static enum goodness goodness(const struct request *r, const struct audit_option
     for (enum request_metric m = 0; m < REQUEST_METRICS && g != MISSED; m++) {
         if (o->slo[m] <= 0 || r->outcome != OUTCOME_SUCCESS)
             continue;
+        bool per_token = m == M_TPOT || m == M_NTPOT;
+        double tokens = per_token ? fmax(1, (double)request_tokens(r) - 1) : 1;
         if (r->metrics[m].grade == GRADE_NOT_MEASURABLE)
             g = UNDECIDED;
-        else if (r->metrics[m].v > o->slo[m])
+        else if (r->metrics[m].v + (double)later_ns / NS_PER_S / tokens > o->slo[m])
             g = MISSED;
     }
     return g;
 }
 
+bool metrics_good(const struct audit *a, const size_t *requests, size_t n,
+                  const struct audit_options *o, struct good_requests *out)
+{
+    bool asked = false;
+    *out = (struct good_requests){0};
+    for (enum request_metric m = 0; m < REQUEST_METRICS; m++)
+        asked |= o->slo[m] > 0;
+    for (size_t i = 0; i < n && asked; i++) {
+        const struct request *r = &a->requests.v[requests[i]];
+        enum goodness g = goodness(r, o, 0);
+        out->good += g == GOOD;
+        out->undecided += g == UNDECIDED;
+        out->least += goodness(r, o, o->vantage_ns) == GOOD;
+        out->most += goodness(r, o, -o->vantage_ns) != MISSED;
+    }
+    return asked;
+}
+
 static void put_goodput(struct audit *a, const struct run_scope *s, const struct totals *t,
                         const struct audit_options *o)
 {
-    bool asked = false;
-    for (enum request_metric m = 0; m < REQUEST_METRICS; m++)
-        asked |= o->slo[m] > 0;
-    if (!asked)
+    struct good_requests n;
+    if (!metrics_good(a, s->requests, s->n, o, &n))
         return;
-    size_t n[UNDECIDED + 1] = {0};
-    for (size_t i = 0; i < s->n; i++)
-        n[goodness(&a->requests.v[s->requests[i]], o)]++;
     const char *rests_on =
-        n[UNDECIDED] > 0
+        n.undecided > 0
             ? audit_printf(a, "%zu of %zu requests can't be decided, and count as not good",
-                           n[UNDECIDED], s->n)
+                           n.undecided, s->n)
             : NULL;
     struct distribution d = {.name = "good_fraction",
                              .unit = "1",
@@ -394,16 +412,16 @@ static void put_goodput(struct audit *a, const struct run_scope *s, const struct
                              .formula =
                                  "requests within all limits of --slo / A, failures included",
                              .reason = rests_on};
-    if (n[UNDECIDED] == s->n)
+    if (n.undecided == s->n)
         d.reason = "no request can be held against the limits of --slo";
-    bool any = n[UNDECIDED] < s->n;
-    rows_put(a, s, &d, "value", any ? (double)n[GOOD] / (double)s->n : NAN, s->n);
+    bool any = n.undecided < s->n;
+    rows_put(a, s, &d, "value", any ? (double)n.good / (double)s->n : NAN, s->n);
     d.name = "goodput";
     d.unit = "req/s";
     d.formula = "requests within all limits of --slo / T";
     d.reason = t->no_time != NULL ? t->no_time : d.reason;
     rows_put(a, s, &d, "value",
-             any && t->no_time == NULL ? (double)n[GOOD] / (t->t_ns / NS_PER_S) : NAN, s->n);
+             any && t->no_time == NULL ? (double)n.good / (t->t_ns / NS_PER_S) : NAN, s->n);
 }
 
 void metrics_flow(struct audit *a, const struct run_scope *s, const struct audit_options *o)

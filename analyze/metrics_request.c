@@ -6,6 +6,7 @@
 
 #include "analyze/metrics.h"
 #include "analyze/metrics_flow.h"
+#include "analyze/metrics_marks.h"
 #include "analyze/stat.h"
 #include "traces/base/clock.h"
 #include "traces/base/mem.h"
@@ -27,6 +28,8 @@ const struct request_metric_info request_metrics[REQUEST_METRICS] = {
     [M_E2E_OUTPUT_TPS] = {"e2e_output_tps", "tok/s", "N / (o_M - t0)"},
     [M_STATED_TPS] = {"stated_tps", "tok/s", "as the server stated"},
 };
+
+const char metrics_open[] = "the trace ended before the reply did";
 
 bool metrics_request_counts(const struct request *r)
 {
@@ -71,7 +74,7 @@ static const char *failure(struct audit *a, const struct request *r)
     case OUTCOME_UNREADABLE:
         return "the reply is compressed, and was overwritten or cannot be read here";
     case OUTCOME_OPEN:
-        return "the trace ended before the reply did";
+        return metrics_open;
     case OUTCOME_NO_RESPONSE:
         return "no response came";
     case OUTCOME_UNSEEN:
@@ -113,14 +116,63 @@ int64_t metrics_n1(const struct request *r)
 
 #define END_TOKENS 1      /* that have no event */
 #define SPLIT_EVENTS 50   /* one of so many may be a part of a token */
-#define TOKEN_BYTES 10    /* of text, on average over a reply: no language has more */
+#define TOKEN_BYTES 10    /* of text, on average over a reply: no language has more … */
+#define THOUGHT_BYTES 2   /* a token, of thinking that was sent whole */
+#define TELLING_TOKENS 32 /* … of so many tokens */
+#define MARK_TOKENS 2     /* that begin and end a text … */
+#define NEAR_SHARE 0.02   /* … and what counts of the same differ by */
 #define UNSENT_SHARE 0.05 /* of the tokens: the few that mark and end a reply have no text */
+
+/* Some totals hold cached tokens once more. */
+int64_t metrics_beside(const struct request *r)
+{
+    int64_t n = request_tokens(r), prompt = r->usage.prompt, thinking = r->usage.reasoning;
+    int64_t more = r->total_stated - prompt - n;
+    if (r->total_stated <= 0 || n < 0 || prompt < 0 || more <= 0 || more == r->usage.cached)
+        return 0;
+    return thinking > 0 && imaxabs(more - thinking) > END_TOKENS ? 0 : more;
+}
+
+static bool is_near(int64_t x, int64_t y)
+{
+    return (double)imaxabs(x - y) <= MARK_TOKENS + NEAR_SHARE * (double)y;
+}
+
+/* Does it count the events of the answer, or what it cannot be more than, and not all? */
+static bool counts_answer_alone(const struct request *r, int64_t n)
+{
+    int64_t events = (int64_t)r->out.n, answer = r->content_events;
+    bool by_events = r->tool_bytes == 0 && answer > 0 && is_near(n, answer) &&
+                     n + END_TOKENS + events / SPLIT_EVENTS < events && !is_near(n, events);
+    double most = TOKEN_BYTES * (double)(n + END_TOKENS);
+    bool by_bytes = n >= TELLING_TOKENS && (double)r->text_bytes > most &&
+                    (double)(r->text_bytes - r->reasoning_bytes) <= most;
+    return by_events || by_bytes;
+}
+
+/* By the total, else by the tokenizer, else by the events and the bytes. */
+int64_t metrics_uncounted(const struct request *r)
+{
+    int64_t n = request_tokens(r), beside = metrics_beside(r);
+    if (n < 0 || r->reasoning_bytes == 0 || r->asked.choices > 1)
+        return 0;
+    if (beside > 0) /* of what was thought, a summary may be sent */
+        return r->reasoning_bytes >= THOUGHT_BYTES * (uint64_t)beside ? beside : -1;
+    if (r->recounted >= 0 && r->apart != NULL) {
+        bool alone = is_near(n, r->apart->content) && !is_near(n, r->recounted);
+        return alone && r->tool_bytes == 0 ? r->recounted - r->apart->content : 0;
+    }
+    if (r->recounted >= 0 && is_near(n, r->recounted))
+        return 0;
+    return counts_answer_alone(r, n) ? -1 : 0;
+}
 
 /* If it is in the text, there are events for it, or more bytes a token than text has. */
 int64_t metrics_unsent(const struct request *r)
 {
     int64_t n = request_tokens(r), thinking = r->usage.reasoning, events = (int64_t)r->out.n;
-    if (n < 0 || thinking <= 0 || thinking > n || events == 0 || r->reasoning_bytes > 0)
+    if (n < 0 || thinking <= 0 || thinking > n || events == 0 || r->reasoning_bytes > 0 ||
+        metrics_beside(r) > 0)
         return 0;
     int64_t sent = n - thinking + END_TOKENS;
     bool in_text = 2 * events > 2 * n - thinking || sent + events / SPLIT_EVENTS < events ||
@@ -147,7 +199,10 @@ bool metrics_textless(const struct request *r)
 
 int64_t metrics_decoded(const struct request *r)
 {
-    int64_t n = request_tokens(r), unsent = metrics_unsent(r);
+    int64_t n = request_tokens(r), unsent = metrics_unsent(r), uncounted = metrics_uncounted(r);
+    if (n < 0 || uncounted < 0)
+        return -1;
+    n += uncounted;
     if (r->n1 < unsent) /* else counts on the way have them too, and n_1 has */
         n -= unsent;
     n -= metrics_n1(r);
@@ -201,15 +256,44 @@ static const char *too_few_tokens(struct audit *a, const struct request *r,
                               o->gate_tokens);
 }
 
+/* Why tokens without text, of an unknown number or at an unknown time, leave no rate. */
+static const char *blurred_by(struct audit *a, const struct request *r)
+{
+    int64_t n = request_tokens(r);
+    if (r->hidden)
+        return audit_printf(a,
+                            "there was thinking that no text was sent of: how many of the %" PRId64
+                            " tokens it is, is not stated",
+                            n);
+    if (r->first_kind == DELTA_TOOL)
+        return audit_printf(a,
+                            "the text begins with a call of a tool: how many of the %" PRId64
+                            " tokens were generated by then, in marks before the name or with it, "
+                            "is not stated",
+                            n);
+    return audit_printf(a,
+                        "the text ends with a call of a tool: how many of the %" PRId64
+                        " tokens were generated behind it, in marks, is not stated",
+                        n);
+}
+
 /* Why it is not known how many tokens came between the first text and the last, or NULL. */
 static const char *unknown_tokens(struct audit *a, const struct request *r)
 {
+    if (metrics_blurred(r))
+        return blurred_by(a, r);
     if (metrics_textless(r))
         return audit_printf(
             a,
             "%" PRId64 " tokens were stated, %" PRId64 " of them thinking, for %" PRIu64
             " bytes of text: when those were generated that have none is not known",
             request_tokens(r), r->usage.reasoning > 0 ? r->usage.reasoning : 0, r->text_bytes);
+    if (metrics_uncounted(r) < 0)
+        return audit_printf(a,
+                            "the %" PRId64
+                            " tokens stated leave out the thinking, of which %" PRIu64
+                            " bytes were sent: how many tokens those are is not stated",
+                            request_tokens(r), r->reasoning_bytes);
     if (metrics_first_held(r))
         return audit_printf(a,
                             "the first of %zu output events has %.2g %% of the text, as if it was "
@@ -221,6 +305,14 @@ static const char *unknown_tokens(struct audit *a, const struct request *r)
     return NULL;
 }
 
+/* Why there is no N. */
+static const char *no_count(const struct request *r)
+{
+    return request_counts_open(r)
+               ? "whether the token counts stated are of all choices is not known"
+               : "no token count was stated";
+}
+
 /* The gates of a decode rate: why it is withheld, or NULL. */
 static const char *closed_gate(struct audit *a, const struct request *r,
                                const struct audit_options *o)
@@ -229,7 +321,7 @@ static const char *closed_gate(struct audit *a, const struct request *r,
     if (r->out.n == 0)
         return "no output event";
     if (request_tokens(r) < 0)
-        return "no token count was stated";
+        return no_count(r);
     if (!r->stream_reply)
         return "the reply is one document: all its text arrived at once";
     if (reads < (size_t)o->gate_reads)
@@ -248,12 +340,15 @@ static const char *closed_gate(struct audit *a, const struct request *r,
 /* What a decode rate rests on beside the stated count; NULL: nothing. */
 static const char *rests_on(struct audit *a, const struct request *r)
 {
-    int64_t n1 = metrics_n1(r), unsent = metrics_unsent(r);
+    int64_t n1 = metrics_n1(r), unsent = metrics_unsent(r), uncounted = metrics_uncounted(r);
     const char *assumed =
         r->n1 >= 0 ? NULL
         : n1 == 1
             ? "n_1 assumed to be 1"
             : audit_printf(a, "n_1 assumed to be %" PRId64 ", the events of the first read", n1);
+    if (uncounted > 0)
+        return audit_printf(a, "with %" PRId64 " tokens of thinking that the count leaves out%s%s",
+                            uncounted, assumed != NULL ? "; " : "", assumed != NULL ? assumed : "");
     if (unsent == 0)
         return assumed;
     return audit_printf(a, "without %" PRId64 " tokens of thinking that was not sent%s%s", unsent,
@@ -282,16 +377,18 @@ static void whole_rate(struct request *r, const char *failed)
     double e2el = r->metrics[M_E2EL].v;
     const char *reason = failed != NULL  ? failed
                          : r->out.n == 0 ? "no output event"
-                         : tokens < 0    ? "no token count was stated"
+                         : tokens < 0    ? no_count(r)
                          : e2el <= 0     ? "the output was there before the request"
                                          : NULL;
     if (reason != NULL) {
         r->metrics[M_E2E_OUTPUT_TPS] = r->metrics[M_NTPOT] = withheld(reason);
         return;
     }
-    r->metrics[M_E2E_OUTPUT_TPS] = (struct value){(double)tokens / e2el, GRADE_WIRE_STATED, NULL};
+    const char *basis =
+        metrics_uncounted(r) != 0 ? "N leaves out the thinking, which was sent" : NULL;
+    r->metrics[M_E2E_OUTPUT_TPS] = (struct value){(double)tokens / e2el, GRADE_WIRE_STATED, basis};
     r->metrics[M_NTPOT] = tokens > 0
-                              ? (struct value){e2el / (double)tokens, GRADE_WIRE_STATED, NULL}
+                              ? (struct value){e2el / (double)tokens, GRADE_WIRE_STATED, basis}
                               : withheld("no token was generated");
 }
 
@@ -319,7 +416,8 @@ static void measure(struct audit *a, struct request *r, const struct audit_optio
     const char *failed = failure(a, r);
     const char *no_output = failed != NULL ? failed : "no output event";
     int64_t first = r->out.n > 0 ? r->out.v[0].t_ns : -1;
-    int64_t last = r->out.n > 0 ? r->out.v[r->out.n - 1].t_ns : -1;
+    bool ended = r->outcome != OUTCOME_OPEN; /* else the last text so far need not be the last */
+    int64_t last = ended && r->out.n > 0 ? r->out.v[r->out.n - 1].t_ns : -1;
     struct value *m = r->metrics;
     m[M_TTFB] = latency(r->t0_end, r->h,
                         r->h < 0 ? "no response came" : "the end of the request was not seen");
@@ -349,4 +447,6 @@ void metrics_request_all(struct audit *a, const struct audit_options *o)
 {
     for (size_t i = 0; i < a->requests.n; i++)
         measure(a, &a->requests.v[i], o);
+    for (size_t i = 0; i < a->inner.n; i++)
+        measure(a, &a->inner.v[i], o);
 }

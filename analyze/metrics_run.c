@@ -32,8 +32,9 @@ static void put_values(struct audit *a, const struct run_scope *s, const struct 
 /* What a value weighs when percentiles are weighted: figures per token by their tokens. */
 static double weight_of(const struct request *r, enum request_metric m)
 {
-    bool per_token = m == M_TPOT || m == M_OUTPUT_TPS_USER;
-    return per_token ? (double)metrics_decoded(r) : 1;
+    if (m == M_NTPOT)
+        return (double)request_tokens(r);
+    return m == M_TPOT || m == M_OUTPUT_TPS_USER ? (double)metrics_decoded(r) : 1;
 }
 
 /* Why a metric of some or all of `counted` requests is withheld; NULL: it is not. */
@@ -84,23 +85,41 @@ static void put_request_metric(struct audit *a, const struct run_scope *s, enum 
     free(v);
 }
 
+/* What is to be known of n gaps, if anything. */
+static const char *gaps_note(struct audit *a, size_t inside, size_t n, size_t interleaved)
+{
+    const char *out = interleaved == 0 ? NULL
+                                       : audit_printf(a,
+                                                      "requests left out, in which events of "
+                                                      "several choices came between each other: "
+                                                      "%zu",
+                                                      interleaved);
+    if (inside == 0)
+        return out;
+    return audit_printf(a, "%.3g %% of the gaps lie inside one read: coalescing, not speed%s%s",
+                        100.0 * (double)inside / (double)n, out != NULL ? "; " : "",
+                        out != NULL ? out : "");
+}
+
 /* Gaps between output events. Inside one read a gap is zero: coalescing, not speed. */
 static void put_icl(struct audit *a, const struct run_scope *s, const struct audit_options *o)
 {
-    size_t room = 0, n = 0, inside = 0, interleaved = 0;
+    size_t room = 0, inside = 0, interleaved = 0;
     for (size_t i = 0; i < s->n; i++)
         room += a->requests.v[s->requests[i]].out.n;
-    double *gaps = mem_array(room + 1, sizeof *gaps);
+    struct gaps gaps;
+    gaps_begin(&gaps, room);
     for (size_t i = 0; i < s->n; i++) {
         const struct request *r = &a->requests.v[s->requests[i]];
         if (!metrics_request_counts(r))
             continue;
         interleaved += request_interleaves(r);
         for (size_t k = 1; !request_interleaves(r) && k < r->out.n; k++) {
-            gaps[n++] = (double)(r->out.v[k].t_ns - r->out.v[k - 1].t_ns) / NS_PER_S;
+            gaps_add(&gaps, r->out.v[k].t_ns - r->out.v[k - 1].t_ns);
             inside += r->out.v[k].packet == r->out.v[k - 1].packet;
         }
     }
+    size_t n = gaps_count(&gaps);
     struct distribution d = {.name = "icl",
                              .unit = "s",
                              .formula = "all o_k - o_(k-1)",
@@ -110,11 +129,10 @@ static void put_icl(struct audit *a, const struct run_scope *s, const struct aud
         d.reason = "events of several choices came between each other, in every request";
     else if (n == 0)
         d.reason = "no request has two output events";
-    else if (inside > 0)
-        d.reason = audit_printf(a, "%.3g %% of the gaps lie inside one read: coalescing, not speed",
-                                100.0 * (double)inside / (double)n);
-    rows_distribution(a, s, &d, gaps, n);
-    free(gaps);
+    else
+        d.reason = gaps_note(a, inside, n, interleaved);
+    rows_gaps(a, s, &d, &gaps);
+    gaps_free(&gaps);
     struct distribution share = {.name = "icl_coalesced",
                                  .unit = "1",
                                  .grade = GRADE_WIRE,
@@ -135,7 +153,7 @@ static void put_itl(struct audit *a, const struct run_scope *s, const struct aud
         counted++;
         unknown += !metrics_per_event(r);
         for (size_t k = 1; unknown == 0 && k < r->out.n; k++) {
-            double tokens = r->out.v[k].stated - r->out.v[k - 1].stated;
+            double tokens = request_stated(r, k) - request_stated(r, k - 1);
             double gap = (double)(r->out.v[k].t_ns - r->out.v[k - 1].t_ns) / NS_PER_S;
             VEC_PUSH(&gaps, ((struct stat_point){gap / tokens, tokens}));
         }

@@ -72,11 +72,12 @@ static void free_traces(struct audit *a)
 
 static void free_requests(struct audit *a)
 {
-    for (size_t i = 0; i < a->requests.n; i++) {
-        VEC_FREE(&a->requests.v[i].out);
-        VEC_FREE(&a->requests.v[i].anomalies);
-    }
+    for (size_t i = 0; i < a->requests.n; i++)
+        request_free(&a->requests.v[i]);
+    for (size_t i = 0; i < a->inner.n; i++)
+        request_free(&a->inner.v[i]);
     VEC_FREE(&a->requests);
+    VEC_FREE(&a->inner);
 }
 
 static void free_judgements(struct audit *a)
@@ -132,12 +133,23 @@ const char *audit_printf(struct audit *a, const char *fmt, ...)
     return arena_text(&a->texts, (struct slice){text, len});
 }
 
-uint64_t model_hash(struct slice s)
+#define FNV_START UINT64_C(14695981039346656037) /* FNV-1a */
+
+static uint64_t hash_on(uint64_t h, struct slice s)
 {
-    uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
     for (size_t i = 0; i < s.n; i++)
         h = (h ^ (uint8_t)s.p[i]) * UINT64_C(1099511628211);
     return h != 0 ? h : 1;
+}
+
+uint64_t model_hash(struct slice s)
+{
+    return hash_on(FNV_START, s);
+}
+
+uint64_t model_hash_more(uint64_t h, struct slice s)
+{
+    return s.n == 0 ? h : hash_on(h == 0 ? FNV_START : h, s);
 }
 
 bool model_same_text(const char *a, const char *b)
@@ -210,6 +222,8 @@ int64_t request_token_limit(const struct request *r)
     int64_t choices = r->asked.choices > 1 ? r->asked.choices : 1;
     if (r->choices_seen > choices)
         choices = r->choices_seen;
+    if (r->asked.candidates > choices) /* those that are not sent are counted too */
+        choices = r->asked.candidates;
     return r->asked.max_tokens > 0 && r->asked.max_tokens < INT64_MAX / choices
                ? r->asked.max_tokens * choices
                : -1;
@@ -221,6 +235,33 @@ int64_t request_tokens(const struct request *r)
     if (n < 0 && r->identified > 0)
         n = (int64_t)r->identified;
     return n <= INT32_MAX ? n : -1; /* no reply has more; sums of such counts stay in range */
+}
+
+bool request_counts_open(const struct request *r)
+{
+    return request_tokens(r) < 0 && r->choices_seen > 1 && r->stated_times > 0;
+}
+
+int32_t request_stated(const struct request *r, size_t k)
+{
+    return k < r->out_stated.n ? r->out_stated.v[k] : -1;
+}
+
+void request_state(struct request *r, size_t k, int64_t tokens)
+{
+    if (tokens < 0 && k >= r->out_stated.n)
+        return;
+    while (r->out_stated.n <= k)
+        VEC_PUSH(&r->out_stated, -1);
+    r->out_stated.v[k] = tokens < INT32_MAX ? (int32_t)tokens : INT32_MAX;
+}
+
+void request_free(struct request *r)
+{
+    VEC_FREE(&r->out);
+    VEC_FREE(&r->out_stated);
+    VEC_FREE(&r->turns);
+    VEC_FREE(&r->anomalies);
 }
 
 int64_t trace_drops(const struct trace_info *t)

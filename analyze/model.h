@@ -22,12 +22,19 @@
 #include "traces/reader.h"
 #include "traces/rotation.h"
 
-/* An event that carries generated text. */
+/* An event that carries generated text. There are millions, most of what an analysis holds: what
+ * few traces have of each (request_stated) is not here. */
 struct output_event {
     int64_t t_ns;    /* its last byte became readable */
-    uint64_t packet; /* frame that released that byte: events of one frame arrived together */
+    uint32_t packet; /* frame that released that byte: events of one frame arrived together */
     uint32_t bytes;  /* of generated text */
-    int32_t stated;  /* completion tokens stated up to and with this event; -1: not stated */
+};
+
+/* An output event with which a call of a tool begins, or text of another kind than before: marks that
+ * have no text were generated before it. */
+struct text_turn {
+    uint32_t event;
+    enum delta_kind kind; /* of the text that begins */
 };
 
 #define EVIDENCE_NO_OFFSET                                                                         \
@@ -112,6 +119,9 @@ struct request {
     const char *error;  /* text of an error event or body, for people; NULL */
     bool stream_reply;  /* the reply is an event stream */
     bool guessed;       /* its dialect, by the reply alone */
+    bool by_looks;      /* its dialect, by how the request looks, which no reply bears out */
+    const char *loaded; /* nothing was to be generated: a model was loaded or unloaded, and this is
+                           the server's word for it, or ""; NULL: it asked for text */
     bool damaged;
     bool warmup;
     bool clock_stepped;   /* the clock was set while it ran: its times are worth nothing */
@@ -128,9 +138,11 @@ struct request {
     uint32_t choice_events;       /* events with a role, text, a finish or nothing at all */
     int64_t done_ns;              /* the dialect's end mark; -1 */
     VEC(struct output_event) out; /* o_1 … o_M */
+    VEC(int32_t) out_stated;      /* request_stated() of each; behind its end: -1 */
     uint64_t text_bytes;
     uint32_t events, pings, comments, usage_events, truncated_events;
     struct usage usage;            /* the last stated; no start value */
+    int64_t total_stated;          /* with it, of the prompt and all generated; 0: not stated */
     uint64_t identified;           /* tokens that events gave the ids of */
     int64_t recounted;             /* tokens of its text by --tokenizer; -1: not counted */
     const char *recount_why;       /* why not; NULL: nothing to count it with was given */
@@ -148,6 +160,10 @@ struct request {
     uint64_t reasoning_bytes, tool_bytes;         /* of it */
     uint32_t content_events, first_choice_events; /* with content; with text of choice 0 */
     uint32_t choices_seen;                        /* the highest number of a choice, and one */
+    uint32_t calls, thoughts;              /* of tools, by their names; runs of thinking */
+    bool hidden;                           /* there was thinking of which no text was sent */
+    enum delta_kind first_kind, last_kind; /* of its text */
+    VEC(struct text_turn) turns; /* where a call begins, or text of another kind */
     int64_t content_ns;                           /* the first event with content; -1 */
     int64_t keepalive_ns;                         /* the first comment or ping; -1 */
     uint32_t stated_times;          /* events that stated completion tokens, a start included */
@@ -183,6 +199,14 @@ struct request {
     uint64_t cut_bytes;        /* … and what follows it, itself included */
     size_t retry_of;           /* index + 1 of the attempt before it (retries.h); 0: none */
     bool retried;              /* there is another attempt after it */
+
+    /* By which both legs of a proxy are told (relays.h). */
+    uint8_t client_host[16], server_host[16]; /* addresses as of struct endpoint; zeros: not known */
+    uint64_t said_hash;          /* of all its text, in whatever pieces it came; 0: none */
+    const struct request *inner; /* in audit.inner or requests: what the proxy asked another server
+                                    for, to answer it; NULL: nothing that was seen */
+    size_t inner_of;             /* of such a request in audit.inner: index + 1 of the one it was
+                                    asked for; 0: it is none */
 
     struct value metrics[REQUEST_METRICS];
     VEC(const char *) anomalies; /* ids, each once */
@@ -289,6 +313,9 @@ struct cause {
     const char *note;
     double effect_percent; /* beside a confirmed claim, which it gives too: how far it moves the
                         figure; NAN: it stands for the difference */
+    bool exact;   /* it gives the claim to the digit, not only to the tolerance */
+    bool of_some; /* of some of the requests that have text, not of all */
+    bool all_but_right; /* it hardly differs from the figure, had that been measurable: no proof */
 };
 
 struct claim_basis;
@@ -305,7 +332,8 @@ struct claim {
     size_t trace;       /* number of the trace it is about; 0: all */
     double claimed;     /* in the metric's base unit */
     const char *claimed_text, *unit;
-    struct interval claimed_interval;
+    struct interval claimed_interval; /* as far as it is held to it */
+    double printed;                   /* half a unit of its last digit */
 
     double recomputed;         /* NAN: not measurable */
     const char *recomputed_as; /* which figure: "output_tps_user" */
@@ -399,6 +427,8 @@ struct audit {
     VEC(struct trace_info) traces;
     VEC(struct run) runs;
     VEC(struct request) requests;
+    VEC(struct request) inner; /* that a proxy sent to answer one of requests, by trace and t0: the
+                                  same work seen a second time, which is in no figure. id is 0 */
     VEC(struct metric) metrics;
     enum percentile_method percentile; /* how theirs were read off */
     const struct peer_reports *as; /* what other tools would have printed; NULL: not asked for */
@@ -482,6 +512,9 @@ bool model_same_text(const char *a, const char *b);
 /* Of a text that is only compared; never 0. */
 uint64_t model_hash(struct slice s);
 
+/* The hash of a text that goes on; h is 0 at its start, and stays so of no text. */
+uint64_t model_hash_more(uint64_t h, struct slice s);
+
 /* Were both sent to the same server? By the traces' labels, else by the Server field and the model.
  */
 bool model_same_server(const struct audit *a, const struct request *x, const struct request *y);
@@ -508,6 +541,18 @@ bool trace_complete(const struct trace_info *t);
 
 /* N, the output tokens of a request and where they come from: stated by the server, else -1. */
 int64_t request_tokens(const struct request *r);
+
+/* Counts were stated, and of all choices or of some is not known: there is no N for that. */
+bool request_counts_open(const struct request *r);
+
+/* Completion tokens stated up to and with output event k; -1: not stated. */
+int32_t request_stated(const struct request *r, size_t k);
+
+/* They are stated as so many; above INT32_MAX that. -1: they are not. */
+void request_state(struct request *r, size_t k, int64_t tokens);
+
+/* What a request owns beside its texts. */
+void request_free(struct request *r);
 
 /* Do events of several choices, or prompts of a list, come between each other? Which gap is whose is not
  * kept then. */

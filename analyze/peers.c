@@ -157,6 +157,10 @@ static double seconds(int64_t ns)
 static double span(const struct request *r, const struct peer_row *row, struct series *s)
 {
     int64_t from = when(r, row->from), to = when(r, row->to);
+    if (row->streams && !r->stream_reply) {
+        s->absent = "the reply is one document: it has no first token";
+        return NAN;
+    }
     if (from >= 0 && to >= 0)
         return seconds(to - from);
     s->absent = row->from == PEER_ANSWER || row->to == PEER_ANSWER
@@ -183,8 +187,8 @@ static void push_quotient(const struct reading *x, const struct peer_row *row,
     bool per = row->shape == PEER_SPAN_PER;
     if (n > 0 && (per || time > 0))
         push(s, per ? time / n : n / time, row->weighted ? n : 1);
-    else if (x->p->missing_zero)
-        push(s, 0, row->weighted ? 0 : 1);
+    else if (x->p->missing_zero && !row->weighted)
+        push(s, 0, 1); /* one without weight it drops */
 }
 
 static void push_request(const struct reading *x, const struct peer_row *row,
@@ -506,11 +510,15 @@ static void put_series(struct reading *x, const struct peer_row *row, struct ser
 {
     /* a request whose count or time is not known makes the tool's figure unknown */
     size_t n = s->why == NULL ? s->v.n : 0;
+    bool zero = n == 0 && s->why == NULL && x->p->zero_for_none;
+    double none = zero ? 0 : NAN;
+    if (zero)
+        s->note = "it prints 0 where there is no value";
     struct stat_point *points = x->p->step && n > 0 ? points_of(s) : NULL;
     if (n > 0)
         stat_sort(s->v.v, n);
     for (const struct peer_stat *st = x->p->stats; st->stat != NULL; st++) {
-        double v = n == 0           ? NAN
+        double v = n == 0           ? none
                    : points != NULL ? peer_statistic_points(st->stat, points, n)
                                     : peer_statistic(x->p, st->stat, s->v.v, n);
         const char *name = audit_printf(x->a, "%s%s%s", st->prefix, row->name, st->suffix);

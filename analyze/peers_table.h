@@ -60,6 +60,7 @@ struct peer_row {
     int less;         /* N - less */
     bool all;         /* attempts, not successes alone */
     bool weighted;    /* by N - 1 */
+    bool streams;     /* a reply that is one document has none */
     const char *note; /* what is to be said of it in any case */
 };
 
@@ -94,6 +95,7 @@ struct peer {
     bool sample_std;   /* n - 1 */
     bool step;         /* percentiles are steps, weighted; else between order statistics */
     bool missing_zero; /* a request without the figure enters as 0 */
+    bool zero_for_none; /* a figure without any value is 0 */
     const char *count_option;
     const struct peer_stat *stats;   /* ends with stat NULL */
     const struct peer_row *rows;     /* ends with name NULL */

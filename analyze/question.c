@@ -31,10 +31,20 @@ static bool is_asked_about(const struct question *q, size_t trace)
     return q->o->claim_trace == 0 || (size_t)q->o->claim_trace == trace + 1;
 }
 
+static bool is_of_tool(const struct question *q)
+{
+    return q->basis != NULL && q->basis->formula != NULL;
+}
+
 static void add_scope(struct scope_set *set, const struct question *q, struct part p, bool whole,
                       const double *bounds)
 {
-    struct scope s = {.a = q->a, .o = q->o, .rate_bounds = bounds, .whole = whole, .stat = q->stat};
+    struct scope s = {.a = q->a,
+                      .o = q->o,
+                      .rate_bounds = bounds,
+                      .whole = whole,
+                      .as_tool = is_of_tool(q),
+                      .stat = q->stat};
     for (size_t i = 0; i < q->a->requests.n; i++) {
         if (is_asked_about(q, q->a->requests.v[i].trace) && in_part(q->a, &q->a->requests.v[i], p))
             VEC_PUSH(&s.requests, i);
@@ -142,7 +152,11 @@ bool question_scopes(struct question *q, struct claim *c, const double *bounds)
         return true;
     }
     if (q->basis != NULL && q->basis->requests != NULL) {
-        struct scope s = {.a = a, .o = q->o, .rate_bounds = bounds, .stat = q->stat};
+        struct scope s = {.a = a,
+                          .o = q->o,
+                          .rate_bounds = bounds,
+                          .as_tool = is_of_tool(q),
+                          .stat = q->stat};
         for (size_t i = 0; i < q->basis->n; i++)
             VEC_PUSH(&s.requests, q->basis->requests[i]);
         struct scope_set set = {.label = NULL};
@@ -184,6 +198,32 @@ void question_lossy(struct question *q, bool lossy)
     }
 }
 
+void question_overrun(struct question *q, bool overrun)
+{
+    for (size_t i = 0; i < q->sets.n; i++) {
+        for (size_t k = 0; k < q->sets.v[i].scopes.n; k++)
+            q->sets.v[i].scopes.v[k].overrun = overrun;
+    }
+}
+
+void question_blurred(struct question *q, bool blurred)
+{
+    for (size_t i = 0; i < q->sets.n; i++) {
+        for (size_t k = 0; k < q->sets.v[i].scopes.n; k++)
+            q->sets.v[i].scopes.v[k].blurred = blurred;
+    }
+}
+
+void question_doubt(struct question *q, bool late, double miscount)
+{
+    for (size_t i = 0; i < q->sets.n; i++) {
+        for (size_t k = 0; k < q->sets.v[i].scopes.n; k++) {
+            q->sets.v[i].scopes.v[k].late = late;
+            q->sets.v[i].scopes.v[k].miscount = miscount;
+        }
+    }
+}
+
 static void gather(const struct question *q, size_t set, const struct definition *d,
                    struct estimates *out)
 {
@@ -212,11 +252,14 @@ bool question_typical(const struct question *q, size_t set, const struct definit
 {
     struct estimates all = {0};
     gather(q, set, d, &all);
-    enum stat stat = all.all.n == 1 ? STAT_VALUE : q->stat == STAT_VALUE ? STAT_P50 : q->stat;
-    *r = (struct reading){.stat = stat, .label = q->sets.v[set].label, .n = all.all.n};
+    bool single = all.all.n == 1 && estimates_number(&all, q->stat) == 1;
+    enum stat stat = single ? STAT_VALUE : q->stat == STAT_VALUE ? STAT_P50 : q->stat;
+    *r = (struct reading){
+        .stat = stat, .label = q->sets.v[set].label, .n = estimates_number(&all, stat)};
     bool found = estimates_stat(&all, stat, &r->estimate);
     if (found)
         widen_to_ranks(q, &all, stat, &r->estimate);
+    r->by_body = estimates_number(&all, stat) - all.all.n;
     estimates_free(&all);
     return found;
 }
@@ -246,10 +289,13 @@ bool question_fits(const struct question *q, size_t set, const struct estimates 
 {
     double claimed = (q->claimed.lo + q->claimed.hi) / 2, nearest = INFINITY;
     bool found = false;
-    struct reading r = {.label = q->sets.v[set].label, .n = all->all.n};
+    struct reading r = {.label = q->sets.v[set].label};
+    bool single = all->all.n == 1 && estimates_number(all, q->stat) == 1;
     for (int stat = 0; stat < STATS; stat++) {
         r.stat = (enum stat)stat;
-        bool tried = question_tries(q, set, r.stat) || (r.n == 1 && r.stat == STAT_VALUE);
+        r.n = estimates_number(all, r.stat);
+        r.by_body = r.n - all->all.n;
+        bool tried = question_tries(q, set, r.stat) || (single && r.stat == STAT_VALUE);
         if (!tried || !estimates_stat(all, r.stat, &r.estimate))
             continue;
         widen_to_ranks(q, all, r.stat, &r.estimate);
@@ -296,6 +342,10 @@ const char *reading_text(struct audit *a, const struct reading *r)
     const char *label = r->label != NULL ? r->label : "";
     if (r->n <= 1 || r->stat == STAT_VALUE)
         return r->label != NULL ? audit_printf(a, " (%s)", label) : "";
-    return audit_printf(a, " (%s of %zu%s%s)", stat_names[r->stat], r->n,
+    const char *by_body =
+        r->by_body > 0
+            ? audit_printf(a, ", %zu of them as stated for the same body", r->by_body)
+            : "";
+    return audit_printf(a, " (%s of %zu%s%s%s)", stat_names[r->stat], r->n, by_body,
                         *label != '\0' ? ", " : "", label);
 }

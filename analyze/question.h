@@ -31,7 +31,8 @@ struct reading {
     struct estimate estimate;
     enum stat stat;
     const char *label; /* of the set */
-    size_t n;          /* figures that it is a statistic of */
+    size_t n;          /* figures that it is a statistic of … */
+    size_t by_body;    /* … of which so many were stated with another reply to the same body */
 };
 
 /* Fills q->sets; bounds as of formula_rate_bounds. False, with c->reason, if there is nothing to
@@ -57,6 +58,16 @@ bool question_recomputed(const struct question *q, int definition, struct readin
 /* From now on figures are those of lossy scopes (formulas_lossy.h), or again those of what is there.
  */
 void question_lossy(struct question *q, bool lossy);
+
+/* The same of doubtful scopes (formulas_doubt.h): stamps that may be late, tokens that may be
+ * miscounted by a factor; false and 1: no more. */
+void question_doubt(struct question *q, bool late, double miscount);
+
+/* The same of rates that tokens without text blur (metrics_marks.h). */
+void question_blurred(struct question *q, bool blurred);
+
+/* The same of the longest that a tool's duration may be (scope.overrun). */
+void question_overrun(struct question *q, bool overrun);
 
 /* The statistic of a set's estimates, sorted, that meets the claim; of several, the nearest. */
 bool question_fits(const struct question *q, size_t set, const struct estimates *all,

@@ -17,17 +17,18 @@ enum {
     LOOKS_MOST = 8            /* at lone requests of one size */
 };
 
-#define LIKE 1.1           /* so many times as much is no longer like it */
-#define FOLLOWS 1.25       /* of the time alone, within which the next one follows … */
-#define FOLLOWS_SLACK 0.05 /* … and this of the writing of the one before: machines are busy */
-#define FOLLOWS_LEAST 0.5  /* … and, of whole answers, before which it does not */
-#define WRITING_LEAST                                                                              \
-    0.5 /* of the time alone that writing takes at least, to be told from reading */
-#define WHOLE_LEAST 0.25 /* … of whole answers */
-#define WAITED 0.5       /* of the writing of the one before, that was waited for */
-#define ALONE_AS_LATE                                                                              \
-    0.75                 /* of the time to the text: no wait, if a lone request takes that, too    \
-                          */
+#define LIKE 1.1 /* so many times as much is no longer like it */
+/* Of the time alone, within which the next one follows; of the writing of the one before, because
+ * machines are busy; and of whole answers, before which it does not follow. */
+#define FOLLOWS 1.25
+#define FOLLOWS_SLACK 0.05
+#define FOLLOWS_LEAST 0.5
+/* Of the time alone, what writing takes at least, to be told from reading; and of whole answers. */
+#define WRITING_LEAST 0.5
+#define WHOLE_LEAST 0.25
+#define WAITED 0.5 /* of the writing of the one before, that was waited for */
+/* Of the time to the text: it was no wait if a lone request takes that, too. */
+#define ALONE_AS_LATE 0.75
 #define READS_FASTER 5.0 /* prompt tokens are read in the time of one that is written, at least */
 #define FAR_LONGER 4.0   /* than a prompt is another, whose time bounds the time of reading it */
 

@@ -150,7 +150,7 @@ static void put_per_event(struct jsonw *w, const struct request *r)
 {
     bool all = r->out.n > 0;
     for (size_t i = 0; i < r->out.n && all; i++)
-        all = r->out.v[i].stated >= 0;
+        all = request_stated(r, i) >= 0;
     if (!all) {
         jsonw_null(w, "per_event");
         return;
@@ -158,8 +158,8 @@ static void put_per_event(struct jsonw *w, const struct request *r)
     int64_t before = 0;
     jsonw_array(w, "per_event");
     for (size_t i = 0; i < r->out.n; i++) {
-        jsonw_int(w, NULL, r->out.v[i].stated - before);
-        before = r->out.v[i].stated;
+        jsonw_int(w, NULL, request_stated(r, i) - before);
+        before = request_stated(r, i);
     }
     jsonw_end(w);
 }
@@ -230,6 +230,36 @@ static void put_request(struct jsonw *w, const struct audit *a, size_t i)
     for (size_t k = 0; k < r->anomalies.n; k++)
         jsonw_text(w, NULL, r->anomalies.v[k]);
     jsonw_end(w);
+    jsonw_end(w);
+}
+
+static void put_inner(struct jsonw *w, const struct audit *a, const struct request *r)
+{
+    jsonw_object(w, NULL);
+    jsonw_int(w, "of", (int64_t)a->requests.v[r->inner_of - 1].id);
+    jsonw_int(w, "trace", (int64_t)r->trace + 1);
+    jsonw_u64(w, "conn", r->conn);
+    jsonw_u64(w, "nth", r->nth);
+    jsonw_u64(w, "port", r->server_port);
+    put_time(w, "t0_ns", a, r->trace, r->t0);
+    jsonw_text(w, "server", r->server);
+    put_count(w, "status", r->status > 0 ? r->status : -1);
+    jsonw_text(w, "outcome", outcome_name(r->outcome));
+    jsonw_text(w, "error", r->error);
+    jsonw_u64(w, "events", r->out.n);
+    jsonw_u64(w, "reads", metrics_request_reads(r));
+    put_values(w, r);
+    jsonw_end(w);
+}
+
+/* Left out where there are none. */
+static void put_inner_all(struct jsonw *w, const struct audit *a)
+{
+    if (a->inner.n == 0)
+        return;
+    jsonw_array(w, "inner_requests");
+    for (size_t i = 0; i < a->inner.n; i++)
+        put_inner(w, a, &a->inner.v[i]);
     jsonw_end(w);
 }
 
@@ -402,6 +432,7 @@ void report_json_write(const struct audit *a, struct buf *out)
     for (size_t i = 0; i < a->requests.n; i++)
         put_request(&w, a, i);
     jsonw_end(&w);
+    put_inner_all(&w, a);
     jsonw_text(&w, "percentile_method", percentile_name(a->percentile));
     put_metrics(&w, a);
     if (a->as != NULL)

@@ -17,9 +17,9 @@ static void add(struct recount_sums *s, const struct request *r)
     s->stated += (uint64_t)stated;
     s->events += r->out.n;
     s->recounted += (uint64_t)r->recounted;
-    if (r->out.n > 0 && r->out.v[r->out.n - 1].stated >= 0) {
+    if (r->out.n > 0 && request_stated(r, r->out.n - 1) >= 0) {
         s->stating++;
-        s->per_event += (uint64_t)r->out.v[r->out.n - 1].stated;
+        s->per_event += (uint64_t)request_stated(r, r->out.n - 1);
     }
 }
 

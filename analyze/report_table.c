@@ -244,13 +244,15 @@ static void request_row(struct table *t, const struct audit *a, const struct req
 {
     static const enum request_metric shown[] = {M_TTFT, M_E2EL, M_OUTPUT_TPS_USER,
                                                 M_E2E_OUTPUT_TPS};
+    bool inner = r->inner_of != 0;
     char text[64];
     snprintf(text, sizeof text, "%zu", r->id);
-    cell(t, text);
+    cell(t, inner ? "" : text);
     snprintf(text, sizeof text, "%zu", r->trace + 1);
     cell(t, text);
     seconds_cell(t, (double)(r->t0 - a->traces.v[r->trace].epoch_ns) / NS_PER_S);
-    cell(t, r->name != NULL ? r->name : r->path);
+    snprintf(text, sizeof text, "  inner leg, port %u", r->server_port);
+    cell(t, inner ? text : r->name != NULL ? r->name : r->path);
     snprintf(text, sizeof text, "%s%s%s", outcome_name(r->outcome), r->damaged ? ", damaged" : "",
              r->warmup ? ", warm-up" : "");
     cell(t, text);
@@ -258,6 +260,31 @@ static void request_row(struct table *t, const struct audit *a, const struct req
     cell(t, request_tokens(r) < 0 ? "–" : text);
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         value_cell(t, &r->metrics[shown[i]], request_metrics[shown[i]].unit);
+}
+
+static int by_outer(const void *a, const void *b)
+{
+    const struct request *x = *(const struct request *const *)a;
+    const struct request *y = *(const struct request *const *)b;
+    if (x->inner_of != y->inner_of)
+        return x->inner_of < y->inner_of ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* Each inner leg below the request that it was sent for. */
+static void request_rows(struct table *t, const struct audit *a)
+{
+    const struct request **inner = mem_array(a->inner.n + 1, sizeof *inner);
+    for (size_t i = 0; i < a->inner.n; i++)
+        inner[i] = &a->inner.v[i];
+    qsort(inner, a->inner.n, sizeof *inner, by_outer);
+    for (size_t i = 0, k = 0; i < a->requests.n; i++) {
+        if (a->requests.v[i].dialect != NULL)
+            request_row(t, a, &a->requests.v[i]);
+        for (; k < a->inner.n && inner[k]->inner_of == i + 1; k++)
+            request_row(t, a, inner[k]);
+    }
+    free(inner);
 }
 
 void report_table_requests(const struct audit *a, struct buf *out)
@@ -269,9 +296,6 @@ void report_table_requests(const struct audit *a, struct buf *out)
     };
     struct table t = {columns, sizeof columns / sizeof *columns, {0}};
     buf_puts(out, "\n");
-    for (size_t i = 0; i < a->requests.n; i++) {
-        if (a->requests.v[i].dialect != NULL)
-            request_row(&t, a, &a->requests.v[i]);
-    }
+    request_rows(&t, a);
     put_table(&t, out);
 }

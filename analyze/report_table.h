@@ -8,7 +8,7 @@
 /* One row a trace, or a workload where a trace has several. */
 void report_table_figures(const struct audit *a, struct buf *out);
 
-/* One row a request. */
+/* One row a request, and one each for what a proxy asked to answer it. */
 void report_table_requests(const struct audit *a, struct buf *out);
 
 /* Three significant digits, thousands apart: "61.2", "14,000". Returns out. */

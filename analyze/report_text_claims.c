@@ -9,6 +9,7 @@
 #include "analyze/claims.h"
 #include "analyze/figures.h"
 #include "analyze/headline.h"
+#include "analyze/interval.h"
 #include "traces/base/text.h"
 #include "traces/base/units.h"
 
@@ -105,6 +106,18 @@ static const char *because(struct arena *texts, const struct claim *c)
     return figure_text(texts, "%s %s", x->id, x->title);
 }
 
+/* A claim that another end of what the bytes allow confirms stands beside that: "0 to 8". */
+static const char *recomputed(struct arena *texts, const struct claim *c)
+{
+    const char *value = figure_quantity(texts, c, c->recomputed);
+    if (c->verdict != VERDICT_CONFIRMED ||
+        interval_meets(c->claimed_interval, interval_exact(c->recomputed)))
+        return value;
+    const char *range = figure_text(texts, "%s to %s", figure_quantity(texts, c, c->interval.lo),
+                                    figure_quantity(texts, c, c->interval.hi));
+    return points_of(range) <= FIGURE_WIDTH ? range : value;
+}
+
 static void put_row(struct report *r, const struct claim *c, size_t names)
 {
     struct arena texts = {0};
@@ -113,7 +126,7 @@ static void put_row(struct report *r, const struct claim *c, size_t names)
     cell(r, verdict_name(c->verdict), VERDICT_WIDTH - 2, false);
     cell(r, name_cut(&texts, name_of(&texts, c), names), names, false);
     cell(r, figure_claimed(&texts, c), FIGURE_WIDTH, true);
-    cell(r, figure_quantity(&texts, c, c->recomputed), FIGURE_WIDTH, true);
+    cell(r, recomputed(&texts, c), FIGURE_WIDTH, true);
     cell(r, c->verdict == VERDICT_CONFIRMED ? "" : figure_off_by(&texts, c->claimed, c->recomputed),
          RATIO_WIDTH, true);
     report_safe(r, because(&texts, c));

@@ -54,6 +54,24 @@ void rows_distribution(struct audit *a, const struct run_scope *s, const struct 
     rows_put(a, s, d, "max", v[n - 1], n);
 }
 
+void rows_gaps(struct audit *a, const struct run_scope *s, const struct distribution *d,
+               struct gaps *g)
+{
+    size_t n = gaps_count(g);
+    if (n == 0) {
+        rows_put(a, s, d, "p50", NAN, 0);
+        return;
+    }
+    gaps_sort(g);
+    for (size_t i = 0; i < PERCENTILES && n >= percentiles[i].min_n; i++)
+        rows_put(a, s, d, percentiles[i].stat, gaps_percentile(g, d->method, percentiles[i].p), n);
+    rows_put(a, s, d, "mean", gaps_mean(g), n);
+    if (n > 1)
+        rows_put(a, s, d, "std", gaps_std(g), n);
+    rows_put(a, s, d, "min", gaps_at(g, 0), n);
+    rows_put(a, s, d, "max", gaps_at(g, n - 1), n);
+}
+
 void rows_weighted(struct audit *a, const struct run_scope *s, const struct distribution *d,
                    struct stat_point *v, size_t n, bool repeats)
 {

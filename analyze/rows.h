@@ -2,6 +2,7 @@
 #ifndef ANALYZE_ROWS_H
 #define ANALYZE_ROWS_H
 
+#include "analyze/gaps.h"
 #include "analyze/metrics_speedup.h"
 #include "analyze/model.h"
 #include "analyze/stat.h"
@@ -22,6 +23,10 @@ struct metric *rows_put(struct audit *a, const struct run_scope *s, const struct
  * alone, not measurable. */
 void rows_distribution(struct audit *a, const struct run_scope *s, const struct distribution *d,
                        double *v, size_t n);
+
+/* The same of gaps, without an interval. Sorts them. */
+void rows_gaps(struct audit *a, const struct run_scope *s, const struct distribution *d,
+               struct gaps *g);
 
 /* The same of values that count several times: each v[i].weight times. Sorts v; std as if each
  * were there so often. n of the rows is the sum of the weights, where they are `repeats`; else

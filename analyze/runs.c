@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/relays.h"
 #include "analyze/retries.h"
 #include "traces/base/mem.h"
 
@@ -464,6 +465,7 @@ static void find_in_trace(struct part *p)
 void runs_find(struct audit *a, const struct audit_options *o)
 {
     size_t first = 0;
+    relays_find(a);
     for (size_t t = 0; t < a->traces.n; t++) {
         size_t end = first;
         while (end < a->requests.n && a->requests.v[end].trace == t)

@@ -17,13 +17,16 @@ struct said {
     uint64_t content_bytes; /* of them of the answer itself */
     bool first_choice;      /* text of choice 0 */
     bool counted;           /* it states completion tokens */
+    uint32_t speaker;       /* the choice that it is about, of … */
+    unsigned speakers;      /* … so many; 2: more than one */
+    bool turns;             /* a call of a tool begins, or text of another kind */
     struct usage usage;
     bool alive;  /* something other than a ping */
     bool choice; /* something of the answer itself */
 };
 
 /* Names and messages are for people; choices beyond these are nobody's. */
-enum { TEXT_KEPT_MAX = 4096, CHOICES_MAX = 4096 };
+enum { TEXT_KEPT_MAX = 4096, CHOICES_MAX = 4096, ID_BYTES = 256 };
 
 /* Events that counts must stand with to show that each is of its event alone. */
 enum { COUNTED_MIN = 4 };
@@ -40,7 +43,8 @@ const char *saying_keep(struct arena *texts, struct slice s)
 
 void saying_done(struct saying *s)
 {
-    VEC_FREE(&s->choices);
+    choice_counts_done(&s->counts);
+    text_so_far_done(&s->so_far);
 }
 
 /* Some servers state with each event what it held alone. The proof: nearly all events with text
@@ -54,19 +58,102 @@ static bool counts_one_event(const struct saying *s)
            last <= 0.5 * events && (double)r->stated_sum >= 0.9 * events;
 }
 
-void saying_settle(struct saying *s)
+static void settle_events(struct saying *s)
 {
     struct request *r = s->r;
-    if (!counts_one_event(s))
-        return;
     int64_t sum = 0;
     r->stated_last = r->usage.completion;
     r->usage.completion = r->stated_sum;
+    r->total_stated = 0;
     for (size_t i = 0; i < r->out.n; i++) {
-        sum += r->out.v[i].stated > 0 ? r->out.v[i].stated : 0;
-        r->out.v[i].stated = sum < INT32_MAX ? (int32_t)sum : INT32_MAX;
+        sum += request_stated(r, i) > 0 ? request_stated(r, i) : 0;
+        request_state(r, i, sum);
         if (r->out.v[i].packet == r->out.v[0].packet)
             r->n1 = sum;
+    }
+}
+
+/* A server's clock of one choice, its cached and its thinking tokens say nothing of all. */
+static void drop_parts(struct request *r)
+{
+    r->timings = timings_none;
+    r->total_stated = 0;
+    r->usage.cached = r->usage.reasoning = -1;
+}
+
+/* All choices of a chat have one prompt. */
+static int64_t prompt_of_choices(const struct saying *s)
+{
+    int64_t n = s->r->asked.choices < 1 ? 1 : s->r->asked.choices;
+    if (n > CHOICE_COUNTS_MAX || s->r->dialect == &dialect_openai_chat)
+        n = CHOICE_COUNTS_MAX;
+    return choice_counts_prompt(&s->counts, (size_t)n);
+}
+
+/* By output event as the choices had together. */
+static void settle_sums(struct saying *s)
+{
+    struct request *r = s->r;
+    if (s->counts.own)
+        return;
+    r->n1 = -1;
+    if (s->counts.sums.n == 0)
+        r->out_stated.n = 0;
+    for (size_t i = 0; i < s->counts.sums.n && i < r->out.n; i++) {
+        request_state(r, i, s->counts.sums.v[i]);
+        if (r->out.v[i].packet == r->out.v[0].packet && s->counts.sums.v[i] > 0)
+            r->n1 = s->counts.sums.v[i];
+    }
+}
+
+static void settle_choices(struct saying *s)
+{
+    struct request *r = s->r;
+    int64_t sum = choice_counts_completion(&s->counts), total = s->counts.total;
+    settle_sums(s);
+    if (total > 0 && total >= sum) {
+        r->usage.completion = total;
+        return;
+    }
+    r->usage.completion = sum;
+    r->usage.prompt = prompt_of_choices(s);
+    drop_parts(r);
+}
+
+/* Nobody can say how many tokens there were. */
+static void settle_unknown(struct saying *s)
+{
+    struct request *r = s->r;
+    drop_parts(r);
+    r->usage.completion = r->n1 = -1;
+    r->out_stated.n = 0;
+    if (r->dialect != &dialect_openai_chat)
+        r->usage.prompt = -1;
+}
+
+/* A count from before the first text that is less than there is text is what a server begins with,
+ * and no count (vLLM's first event of a choice states 0). */
+static void drop_early(struct saying *s)
+{
+    struct request *r = s->r;
+    if (!s->stated && r->out.n > 0 && r->usage.completion < (int64_t)r->out.n)
+        r->usage.completion = -1;
+}
+
+void saying_settle(struct saying *s)
+{
+    drop_early(s);
+    switch (choice_counts_read(&s->counts, s->r->out.n, s->r->usage.completion)) {
+    case CHOICES_EACH:
+        settle_choices(s);
+        break;
+    case CHOICES_UNKNOWN:
+        settle_unknown(s);
+        break;
+    case CHOICES_ALL:
+        if (counts_one_event(s))
+            settle_events(s);
+        break;
     }
 }
 
@@ -92,40 +179,11 @@ static void pick_usage(struct usage *to, const struct usage *u)
     pick_int(&to->reasoning, u->reasoning);
 }
 
-/* NULL: nobody has so many. */
-static struct saying_choice *choice_of(struct saying *s, const struct delta *d)
-{
-    if (d->choice >= CHOICES_MAX)
-        return NULL;
-    while (s->choices.n <= d->choice)
-        VEC_PUSH(&s->choices, (struct saying_choice){0});
-    return &s->choices.v[d->choice];
-}
-
-/* Of counts that are of one choice each, those of all choices so far. */
-static void add_choices(struct saying *s, const struct delta *d, struct usage *u)
-{
-    struct saying_choice *c = choice_of(s, d);
-    if (c == NULL)
-        return;
-    pick_int(&c->prompt, u->prompt);
-    pick_int(&c->completion, u->completion);
-    struct usage sum = {0};
-    for (size_t i = 0; i < s->choices.n; i++) {
-        sum.prompt += s->choices.v[i].prompt;
-        sum.completion += s->choices.v[i].completion;
-    }
-    u->prompt = u->prompt >= 0 ? sum.prompt : -1;
-    u->completion = u->completion >= 0 ? sum.completion : -1;
-}
-
 /* The count of a start is none: it is never n_1 and never added. */
 static void take_usage(struct said *s, const struct delta *d)
 {
     struct usage u = d->usage;
     struct request *r = s->s->r;
-    if (d->of_choice)
-        add_choices(s->s, d, &u);
     if (u.completion >= 0 && u.completion <= INT32_MAX) {
         r->stated_times++;
         r->stated_sum += u.completion;
@@ -133,6 +191,12 @@ static void take_usage(struct said *s, const struct delta *d)
     }
     if (u.prompt >= 0 && u.prompt <= INT32_MAX)
         r->prompt_sum += u.prompt;
+    if (d->of_choice) {
+        choice_counts_own(&s->s->counts, d->choice, &u);
+        u.completion = u.completion >= 0 ? choice_counts_completion(&s->s->counts) : -1;
+    }
+    if (d->sort != USAGE_START && u.completion >= 0)
+        r->total_stated = d->of_choice ? 0 : d->total;
     if (d->sort == USAGE_START)
         u.completion = u.reasoning = -1;
     else
@@ -158,21 +222,6 @@ static void take_error(struct saying *s, struct slice text)
         s->r->error = saying_keep(s->texts, text);
 }
 
-/* Of a text that repeats what was sent before, what is new. SGLang's server can be told not to
- * repeat it (--incremental-streaming-output): then a text does not begin with the one before. */
-static uint64_t new_bytes(struct saying *s, const struct delta *d)
-{
-    struct saying_choice *c = d->so_far ? choice_of(s, d) : NULL;
-    if (c == NULL || c->anew)
-        return d->text.n;
-    uint64_t before = c->bytes;
-    c->anew = before > 0 &&
-              (d->text.n < before || model_hash((struct slice){d->text.p, before}) != c->hash);
-    c->bytes = d->text.n;
-    c->hash = model_hash(d->text);
-    return c->anew ? d->text.n : d->text.n - before;
-}
-
 /* Is it the piece that came 1, 2, 3 or 4 before? A text of nothing else is none. */
 static void compare_piece(struct saying *s, struct slice piece)
 {
@@ -195,6 +244,21 @@ static void cut_piece(struct request *r, struct slice piece)
     r->cut_bytes += piece.n - (size_t)(quote - piece.p);
 }
 
+/* Where marks were generated that no text was sent of. Choices that come between each other turn
+ * nothing. */
+static void take_turn(struct said *s, const struct delta *d)
+{
+    struct request *r = s->s->r;
+    bool first = r->text_bytes + s->text_bytes == 0;
+    bool other = first || (d->kind != r->last_kind && d->choice == 0 && r->choices_seen <= 1);
+    r->calls += d->opens;
+    r->thoughts += other && d->kind == DELTA_REASONING;
+    s->turns |= !first && (other || d->opens);
+    if (first)
+        r->first_kind = d->kind;
+    r->last_kind = d->kind;
+}
+
 /* What others may count instead of tokens. */
 static void take_kind(struct said *s, const struct delta *d, struct slice piece)
 {
@@ -213,10 +277,16 @@ static void take_kind(struct said *s, const struct delta *d, struct slice piece)
 
 static void take_text(struct said *s, const struct delta *d)
 {
-    uint64_t n = new_bytes(s->s, d);
+    if (d->of_message && s->s->by_deltas) /* the end repeats all of it */
+        return;
+    s->s->by_deltas |= !d->of_message;
+    uint64_t n = d->so_far ? text_so_far_new(&s->s->so_far, d->choice, d->text) : d->text.n;
+    choice_counts_text(&s->s->counts, d->choice);
     struct slice piece = {d->text.p + (d->text.n - n), n};
     recount_text(&s->s->recount, d->choice, d->kind, piece);
+    s->s->r->said_hash = model_hash_more(s->s->r->said_hash, piece);
     if (n > 0) {
+        take_turn(s, d);
         compare_piece(s->s, piece);
         cut_piece(s->s->r, piece);
     }
@@ -226,12 +296,33 @@ static void take_text(struct said *s, const struct delta *d)
     take_kind(s, d, piece);
 }
 
+/* Which choice the event is about: its counts may be of that one. */
+static void take_speaker(struct said *s, const struct delta *d)
+{
+    if (d->kind > DELTA_REFUSAL && d->kind != DELTA_TOKENS && d->kind != DELTA_FINISH)
+        return;
+    if (s->speakers == 0)
+        s->speaker = d->choice;
+    else if (s->speaker == d->choice)
+        return;
+    s->speakers++;
+}
+
+/* Where each event has the ids of those before it too, what is new. */
+static uint64_t new_tokens(const struct said *s, const struct delta *d)
+{
+    uint64_t before = d->so_far ? s->s->r->identified + s->identified : 0;
+    return d->tokens > before ? d->tokens - before : 0;
+}
+
 static int take_delta(void *ctx, const struct delta *d)
 {
     struct said *s = ctx;
     struct request *r = s->s->r;
+    take_speaker(s, d);
     s->alive |= d->kind != DELTA_PING;
-    s->choice |= d->kind <= DELTA_REFUSAL || d->kind == DELTA_FINISH || d->kind == DELTA_EMPTY;
+    s->choice |= d->kind <= DELTA_REFUSAL || d->kind == DELTA_FINISH || d->kind == DELTA_EMPTY ||
+                 d->kind == DELTA_HIDDEN;
     switch (d->kind) {
     case DELTA_TEXT:
     case DELTA_REASONING:
@@ -243,18 +334,22 @@ static int take_delta(void *ctx, const struct delta *d)
         take_usage(s, d);
         break;
     case DELTA_TOKENS:
-        s->identified += d->tokens;
+        s->identified += new_tokens(s, d);
         break;
     case DELTA_TIMINGS:
         take_timings(&r->timings, &d->timings);
         break;
     case DELTA_FINISH:
         s->s->finished = true;
+        choice_counts_finish(&s->s->counts, d->choice);
         if (r->finish == NULL)
             r->finish = saying_keep(s->s->texts, d->text);
         break;
     case DELTA_ERROR:
         take_error(s->s, d->text);
+        break;
+    case DELTA_LOADED:
+        r->loaded = saying_keep(s->s->texts, d->text);
         break;
     case DELTA_ROLE:
         if (r->role_ns < 0 && r->answer_ns < 0) /* the finish of mlx-lm names it, like all else */
@@ -268,6 +363,9 @@ static int take_delta(void *ctx, const struct delta *d)
         r->pings++;
         if (r->keepalive_ns < 0)
             r->keepalive_ns = s->t_ns;
+        break;
+    case DELTA_HIDDEN:
+        r->hidden |= !d->unless_sent || r->reasoning_bytes == 0;
         break;
     case DELTA_EMPTY:
         break;
@@ -288,13 +386,30 @@ static void add_usage(const struct said *s)
     }
     if (u.completion == 0 && r->usage.completion > 0) /* zeros behind a count take nothing back */
         u = usage_none;
+    s->s->stated |= s->counted && u.completion >= 0 && s->text_bytes + r->text_bytes > 0;
     pick_usage(&r->usage, &u);
 }
 
-/* Tokens up to here, by the server's count, else by the ids it gave; -1: not stated. */
-static int64_t stated(const struct request *r)
+/* Whose the count is that the event states. */
+static void add_count(const struct said *s)
 {
-    if (r->usage.completion >= 0)
+    struct choice_counts *c = &s->s->counts;
+    if (c->own || !s->counted || s->usage.completion <= 0)
+        return;
+    if (s->speakers == 1)
+        choice_counts_beside(c, s->speaker, &s->usage, s->text_bytes > 0);
+    else
+        choice_counts_alone(c, &s->usage, s->speakers > 1);
+}
+
+/* Tokens up to here, by the server's count, else by the ids it gave; -1: not stated. A count from
+ * before the first text is none of what came since. */
+static int64_t tokens_by_now(const struct saying *s)
+{
+    const struct request *r = s->r;
+    if (s->stated && s->counts.own)
+        return choice_counts_completion(&s->counts);
+    if (s->stated && r->usage.completion > 0)
         return r->usage.completion;
     return r->identified > 0 ? (int64_t)r->identified : -1;
 }
@@ -305,7 +420,8 @@ static void take_event(const struct said *s, struct mark last)
     struct request *r = s->s->r;
     r->identified += s->identified;
     add_usage(s);
-    int64_t count = stated(r);
+    add_count(s);
+    int64_t count = tokens_by_now(s->s);
     if (s->alive && r->c1 < 0) {
         r->c1 = last.t_ready;
         r->c1_packet = last.rel;
@@ -313,9 +429,12 @@ static void take_event(const struct said *s, struct mark last)
     }
     if (s->text_bytes > 0) {
         uint32_t bytes = s->text_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)s->text_bytes;
-        VEC_PUSH(&r->out, ((struct output_event){last.t_ready, last.rel, bytes,
-                                                 count > INT32_MAX ? INT32_MAX : (int32_t)count}));
+        VEC_PUSH(&r->out, ((struct output_event){last.t_ready, (uint32_t)last.rel, bytes}));
+        request_state(r, r->out.n - 1, count);
+        choice_counts_event(&s->s->counts, r->out.n - 1, r->out_stated.v, r->out_stated.n);
         r->text_bytes += s->text_bytes;
+        if (s->turns)
+            VEC_PUSH(&r->turns, ((struct text_turn){(uint32_t)(r->out.n - 1), r->last_kind}));
         if (r->out.n == 1)
             r->o1_offset = last.off;
         r->om_offset = last.off;
@@ -332,7 +451,7 @@ static void take_event(const struct said *s, struct mark last)
         r->choice_events++;
     }
     /* n_1 is what was readable with o_1: the last count stated in the same read. */
-    if (r->out.n > 0 && r->out.v[0].packet == last.rel && count >= 0)
+    if (r->out.n > 0 && r->out.v[0].packet == last.rel && count > 0)
         r->n1 = count;
 }
 
@@ -379,6 +498,7 @@ void saying_fields(struct saying *s, const struct exchange *x)
     struct usage u = {field_count(x, "x-prompt-tokens"), field_count(x, "x-generated-tokens"), -1,
                       -1};
     pick_usage(&s->r->usage, &u);
+    s->stated |= u.completion >= 0;
     if (u.completion >= 0) {
         s->r->timings.predicted_n = (double)u.completion;
         pick_double(&s->r->timings.prompt_n, field_number(x, "x-prompt-tokens"));
@@ -397,6 +517,16 @@ uint64_t saying_sent_id(const struct exchange *x)
     return 0;
 }
 
+/* However it is spelled. */
+static uint64_t hash_id(const struct jscan *s)
+{
+    char room[ID_BYTES];
+    struct slice id = s->text;
+    if (s->escaped && !jscan_plain(s->text, room, sizeof room, &id))
+        return 0;
+    return model_hash(id);
+}
+
 uint64_t saying_reply_id(struct slice event)
 {
     struct jscan s = jscan_over(event);
@@ -405,7 +535,7 @@ uint64_t saying_reply_id(struct slice event)
         return 0;
     while (jscan_pair(&s, &key)) {
         if (slice_is(key, "id") && s.last == JT_STRING && s.text.n > 0)
-            return model_hash(s.text);
+            return hash_id(&s);
         jscan_finish(&s);
     }
     return 0;

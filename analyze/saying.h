@@ -6,25 +6,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/choice_counts.h"
 #include "analyze/model.h"
 #include "analyze/recount.h"
+#include "analyze/text_so_far.h"
 #include "traces/base/vec.h"
 
 /* Text that repeats itself after so many pieces is noticed. */
 enum { SAYING_PERIODS = 4 };
 
-/* What a choice has said so far, where each event says all of it again. */
-struct saying_choice {
-    uint64_t bytes, hash;       /* of its text */
-    bool anew;                  /* it turned out that each event holds what is new alone */
-    int64_t prompt, completion; /* stated of this choice; 0: not yet */
-};
-
 struct saying {
     struct request *r; /* dialect set; filled in */
     struct arena *texts;
     bool finished, failed; /* a finish, an error was stated */
-    VEC(struct saying_choice) choices;
+    bool by_deltas;        /* text came otherwise than in messages of a stream */
+    bool stated;           /* completion tokens, beside the first text or behind it */
+    struct choice_counts counts;
+    struct text_so_far so_far;
     struct recount recount;
     uint32_t counted_events;         /* output events that stated completion tokens themselves */
     uint64_t pieces[SAYING_PERIODS]; /* hashes of the last pieces of text, n % SAYING_PERIODS */
@@ -47,8 +45,8 @@ int saying_document(struct saying *s, struct slice body, struct mark last, struc
 /* Counts and times that stand in the head of a reply (TGI's x-… fields). */
 void saying_fields(struct saying *s, const struct exchange *x);
 
-/* The reply is over: counts that each were of one event become what they are to all others, counts
- * so far. */
+/* The reply is over: counts that each were of one event or of one choice become what they are to
+ * all others, counts of all so far. */
 void saying_settle(struct saying *s);
 
 void saying_done(struct saying *s);

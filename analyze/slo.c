@@ -20,9 +20,11 @@ static int slo_one(struct slice name, const char *value, struct audit_options *o
                        "--slo: expected a figure that is a time (ttft, tpot, e2el, ttfo, ntpot, "
                        "stream_end, ...), found '%.*s'",
                        (int)name.n, name.p);
-    if (!units_parse_duration(value, &ns) || ns <= 0)
+    bool unit = value[strspn(value, "0123456789.")] != '\0'; /* "500" would be a guess */
+    if (!unit || !units_parse_duration(value, &ns) || ns <= 0)
         return err_set(e, TA_EUSAGE,
-                       "--slo: expected a duration above 0 for %s, such as 500ms, found '%s'",
+                       "--slo: expected a duration above 0 and its unit for %s, such as 500ms, "
+                       "found '%s'",
                        request_metrics[m].name, value);
     o->slo[m] = (double)ns / NS_PER_S;
     return TA_OK;

@@ -103,11 +103,27 @@ static double median_gap(const struct request *r)
     return median;
 }
 
+/* Parsers hold back marks between texts, and of a call's arguments whole values too (P47): such a
+ * gap is no stall. *turn and *kind: where event k stands; they go on with it. */
+static bool may_be_held(const struct request *r, size_t k, size_t *turn, enum delta_kind *kind)
+{
+    bool turns = false;
+    for (; *turn < r->turns.n && r->turns.v[*turn].event <= k; ++*turn) {
+        turns |= r->turns.v[*turn].event == k;
+        *kind = r->turns.v[*turn].kind;
+    }
+    return turns || *kind == DELTA_TOOL;
+}
+
 static void add_stream(const struct request *r, size_t index, double usual, double factor,
                        struct bins *b, struct stalls *out)
 {
+    enum delta_kind kind = r->first_kind;
+    size_t turn = 0;
     for (size_t k = 1; k < r->out.n; k++) {
         double gap = (double)gap_ns(r, k);
+        if (may_be_held(r, k, &turn, &kind))
+            continue;
         int64_t t = r->out.v[k - 1].t_ns;
         size_t bin = (size_t)((t - b->first_ns) / BIN_NS);
         if (gap > usual && bin < b->n)

@@ -98,13 +98,16 @@ void stat_sort(double *v, size_t n)
     }
 }
 
-double stat_quantile(const double *sorted, size_t n, double p)
+static int by_ns(const void *a, const void *b)
 {
-    double h = (double)(n - 1) * p;
-    size_t lo = (size_t)h;
-    if (lo + 1 >= n)
-        return sorted[n - 1];
-    return sorted[lo] + (h - (double)lo) * (sorted[lo + 1] - sorted[lo]);
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void stat_sort_ns(int64_t *v, size_t n)
+{
+    if (n > 0)
+        qsort(v, n, sizeof *v, by_ns);
 }
 
 /* Where the nearest rank of p is among n, from 0; n need not be whole. */
@@ -114,13 +117,28 @@ static double nearest_rank(double n, double p)
     return rank < 1 ? 0 : rank > n ? n - 1 : rank - 1;
 }
 
+struct stat_place stat_place(enum percentile_method m, size_t n, double p)
+{
+    double h = m == PERCENTILE_LINEAR    ? (double)(n - 1) * p
+               : m == PERCENTILE_LOADGEN ? (double)n * p + 1e-9
+                                         : nearest_rank((double)n, p);
+    size_t at = (size_t)h;
+    if (at + 1 >= n)
+        return (struct stat_place){n - 1, 0};
+    return (struct stat_place){at, m == PERCENTILE_LINEAR ? h - (double)at : 0};
+}
+
+double stat_quantile(const double *sorted, size_t n, double p)
+{
+    struct stat_place x = stat_place(PERCENTILE_LINEAR, n, p);
+    if (x.at + 1 >= n)
+        return sorted[n - 1];
+    return sorted[x.at] + x.part * (sorted[x.at + 1] - sorted[x.at]);
+}
+
 double stat_percentile(enum percentile_method m, const double *sorted, size_t n, double p)
 {
-    if (m == PERCENTILE_LINEAR)
-        return stat_quantile(sorted, n, p);
-    size_t at = m == PERCENTILE_LOADGEN ? (size_t)((double)n * p + 1e-9)
-                                        : (size_t)nearest_rank((double)n, p);
-    return sorted[at < n ? at : n - 1];
+    return m == PERCENTILE_LINEAR ? stat_quantile(sorted, n, p) : sorted[stat_place(m, n, p).at];
 }
 
 static int by_point(const void *a, const void *b)
@@ -252,14 +270,6 @@ static double draw_median(const double *sorted, size_t n, uint64_t *state)
     return lower;
 }
 
-static double draw_mean(const double *v, size_t n, uint64_t *state)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += v[random_index(state, n)];
-    return sum / (double)n;
-}
-
 static struct interval percentiles(double *drawn)
 {
     stat_sort(drawn, RESAMPLES);
@@ -267,29 +277,15 @@ static struct interval percentiles(double *drawn)
                              stat_quantile(drawn, RESAMPLES, 0.975)};
 }
 
-static struct interval bootstrap(const double *v, size_t n,
-                                 double (*draw)(const double *, size_t, uint64_t *))
+struct interval stat_bootstrap_median(const double *sorted, size_t n)
 {
     if (n < STAT_BOOTSTRAP_MIN)
         return (struct interval){NAN, NAN};
     uint64_t state = n;
     double drawn[RESAMPLES];
     for (int i = 0; i < RESAMPLES; i++)
-        drawn[i] = draw(v, n, &state);
+        drawn[i] = draw_median(sorted, n, &state);
     return percentiles(drawn);
-}
-
-struct interval stat_bootstrap_median(const double *sorted, size_t n)
-{
-    return bootstrap(sorted, n, draw_median);
-}
-
-struct interval stat_bootstrap_mean(const double *v, size_t n)
-{
-    if (n <= DRAW_MAX)
-        return bootstrap(v, n, draw_mean);
-    double mean = stat_mean(v, n), half = 1.959964 * stat_std(v, n) / sqrt((double)n);
-    return (struct interval){mean - half, mean + half};
 }
 
 struct interval stat_bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb)

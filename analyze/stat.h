@@ -8,6 +8,7 @@
 #include "analyze/model.h"
 
 void stat_sort(double *v, size_t n);
+void stat_sort_ns(int64_t *v, size_t n);
 
 /* Of n > 0 ascending values, 0 <= p <= 1: linear interpolation between order statistics (type 7 of
  * Hyndman and Fan, the default of numpy and pandas). */
@@ -15,6 +16,13 @@ double stat_quantile(const double *sorted, size_t n, double p);
 
 /* The same read off another way. */
 double stat_percentile(enum percentile_method m, const double *sorted, size_t n, double p);
+
+/* Where that is among n values: the one at `at`, and `part` of the way to the next; 0: no more. */
+struct stat_place {
+    size_t at;
+    double part;
+};
+struct stat_place stat_place(enum percentile_method m, size_t n, double p);
 
 /* A value that counts several times, or that weighs so much. */
 struct stat_point {
@@ -35,7 +43,6 @@ double stat_std(const double *v, size_t n); /* of a sample (n - 1); NAN for n < 
  * STAT_BOOTSTRAP_MIN values (on either side). Values ascending. */
 enum { STAT_BOOTSTRAP_MIN = 3 };
 struct interval stat_bootstrap_median(const double *sorted, size_t n);
-struct interval stat_bootstrap_mean(const double *v, size_t n);
 
 /* Of median(a) / median(b), both resampled; medians of b must be above 0. */
 struct interval stat_bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb);

@@ -77,7 +77,7 @@ static struct slice text_of(struct reading *r, struct slice v)
 static bool type_is(struct slice object, const char *name)
 {
     struct slice v = member(object, "type");
-    return is_text(v) && slice_is((struct slice){v.p + 1, v.n - 2}, name);
+    return is_text(v) && jscan_raw_is((struct slice){v.p + 1, v.n - 2}, name);
 }
 
 /* Names what is not counted with: the part's type where it has one. */
@@ -318,9 +318,10 @@ static int read_vocab(struct reading *r, struct slice vocab)
         return broken(r, "the model has no vocabulary");
     while (jscan_member(&s, &key)) {
         int64_t id;
+        struct slice token = s.text;
         if (jscan_next(&s) != JT_NUMBER || !jscan_int(&s, &id) || id < 0 || id >= UINT32_MAX)
             return broken(r, "the vocabulary has an id that is no number");
-        token_table_put(&r->t->bpe.vocab, unescape(r, key), (uint32_t)id);
+        token_table_put(&r->t->bpe.vocab, unescape(r, token), (uint32_t)id);
     }
     return TA_OK;
 }

@@ -119,14 +119,27 @@ void tool_vllm_gaps(const struct scope *s, struct estimates *out)
         push(out, (lo + hi) / 2 / n, (struct interval){lo / most, hi / n}, NULL);
 }
 
-/* The choice events of r are its events with text, and at most one without before and behind them:
- * then each gap is known. */
-static bool choices_known(const struct request *r)
+/* Choice events without text before the first and behind the last with, at the most one of each;
+ * and how many of those came with them, in the same packet: no time lies between. */
+struct ends {
+    size_t before, behind, with;
+};
+
+/* Are those all that r has? Then each gap is known. */
+static bool choices_known(const struct request *r, struct ends *e)
 {
     size_t m = r->out.n;
-    size_t before = m > 0 && r->c1 >= 0 && r->c1 < r->out.v[0].t_ns;
-    size_t behind = m > 0 && r->choice_ns > r->out.v[m - 1].t_ns;
-    return m > 0 && r->choice_events == m + before + behind;
+    if (m == 0)
+        return false;
+    *e = (struct ends){.before =
+                           r->c1 >= 0 &&
+                           r->c1<r->out.v[0].t_ns, .behind = r->choice_ns> r->out.v[m - 1].t_ns};
+    size_t may = 0;
+    may += e->before == 0 && r->role_ns == r->out.v[0].t_ns;
+    may += e->behind == 0 && r->choice_ns == r->out.v[m - 1].t_ns;
+    size_t known = m + e->before + e->behind;
+    e->with = r->choice_events - known; /* of no use unless it is one of them */
+    return r->choice_events >= known && e->with <= may;
 }
 
 static void push_gap(const struct scope *s, int64_t from, int64_t to, const struct request *r,
@@ -138,20 +151,24 @@ static void push_gap(const struct scope *s, int64_t from, int64_t to, const stru
 /* Gaps between choice events, one by one; none where those of some request are not known. */
 void tool_vllm_each_gap(const struct scope *s, struct estimates *out)
 {
+    struct ends e;
     for (size_t i = 0; i < s->requests.n; i++) {
-        if (timed(s, nth(s, i)) && !choices_known(nth(s, i)))
+        if (timed(s, nth(s, i)) && !choices_known(nth(s, i), &e))
             return;
     }
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = nth(s, i);
         size_t m = r->out.n;
-        if (!timed(s, r))
+        if (!timed(s, r) || !choices_known(r, &e))
             continue;
-        if (r->c1 >= 0 && r->c1 < r->out.v[0].t_ns)
+        out->streams++;
+        if (e.before > 0)
             push_gap(s, r->c1, r->out.v[0].t_ns, r, out);
         for (size_t k = 1; k < m; k++)
             push_gap(s, r->out.v[k - 1].t_ns, r->out.v[k].t_ns, r, out);
-        if (r->choice_ns > r->out.v[m - 1].t_ns)
+        for (size_t k = 0; k < e.with; k++)
+            push_gap(s, r->choice_ns, r->choice_ns, r, out);
+        if (e.behind > 0)
             push_gap(s, r->out.v[m - 1].t_ns, r->choice_ns, r, out);
     }
 }
@@ -162,8 +179,8 @@ void tool_llmperf_itl(const struct scope *s, struct estimates *out)
 {
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = nth(s, i);
-        if (!timed(s, r) || r->out.n == 0)
-            continue;
+        if (!timed(s, r) || r->out.n == 0 || !r->stream_reply)
+            continue; /* a document has no such lines */
         double d = seconds(formula_when(r, AT_OM) - r->t0), least = (double)r->out.n;
         double most = fmax(least, (double)r->events) + 1;
         struct interval span = widened(s, interval_exact(d));
@@ -171,169 +188,38 @@ void tool_llmperf_itl(const struct scope *s, struct estimates *out)
     }
 }
 
-/* A tool's duration begins before the first request and ends between the last text and a while
- * behind the last reply. */
-#define LATE_S 1.0
-
-struct duration {
-    double s; /* from the first byte to the last; 0: there is none */
-    struct interval i;
-};
-
-static struct duration duration_of(const struct scope *s)
+/* (N-1)/(o_M-o_1), of requests with more than one event, and with_bursts or without those whose
+ * events came all at once: a client may have a moment between them, or none, which it leaves out.
+ */
+static void user_tps(const struct scope *s, enum count count, bool with_bursts,
+                     struct estimates *out)
 {
-    int64_t from = -1, text = -1, to = -1;
-    for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = nth(s, i);
-        int64_t om = formula_when(r, AT_OM), end = formula_when(r, AT_END);
-        if (r->dialect == NULL)
-            continue;
-        from = from < 0 || r->t0 < from ? r->t0 : from;
-        text = om > text ? om : text;
-        to = end > to ? end : to;
-    }
-    double least = seconds((text > from ? text : to) - from) - seconds(s->o->vantage_ns);
-    struct duration d = {from >= 0 && to > from ? seconds(to - from) : 0,
-                         {fmax(least, 0), seconds(to - from) + LATE_S}};
-    return d;
-}
-
-static void run_rate(const struct scope *s, enum count count, struct estimates *out)
-{
-    double n = 0;
-    struct duration d = duration_of(s);
-    for (size_t i = 0; i < s->requests.n; i++) {
-        if (formula_counts(s, nth(s, i)))
-            n += formula_count(nth(s, i), count);
-    }
-    if (d.s > 0 && !isnan(n))
-        push(out, n / d.s, interval_div(interval_exact(n), d.i), NULL);
-}
-
-void tool_output_tps(const struct scope *s, struct estimates *out)
-{
-    run_rate(s, COUNT_N, out);
-}
-
-void tool_text_tps(const struct scope *s, struct estimates *out)
-{
-    run_rate(s, COUNT_TEXT, out);
-}
-
-void tool_input_tps(const struct scope *s, struct estimates *out)
-{
-    run_rate(s, COUNT_P, out);
-}
-
-void tool_total_tps(const struct scope *s, struct estimates *out)
-{
-    run_rate(s, COUNT_P_AND_N, out);
-}
-
-void tool_request_tps(const struct scope *s, struct estimates *out)
-{
-    run_rate(s, COUNT_NONE, out);
-}
-
-void tool_duration(const struct scope *s, struct estimates *out)
-{
-    struct duration d = duration_of(s);
-    if (d.s > 0)
-        push(out, d.s, d.i, NULL);
-}
-
-/* Sum of the requests' times over the duration. */
-void tool_concurrency(const struct scope *s, struct estimates *out)
-{
-    struct interval sum = {0, 0};
-    double value = 0;
-    struct duration d = duration_of(s);
-    for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = nth(s, i);
-        if (!formula_counts(s, r))
-            continue;
-        value += seconds(formula_when(r, AT_END) - r->t0);
-        sum = interval_add(sum, formula_span(s, r->t0, formula_when(r, AT_END)));
-    }
-    sum.lo = fmax(sum.lo, 0);
-    if (d.s > 0)
-        push(out, value / d.s, interval_div(sum, d.i), NULL);
-}
-
-/* Windows, times from t0 to the last text, and tokens of all requests added up. */
-struct sums {
-    double tokens, window, whole, later;
-    int64_t first, last, begin, end;
-    size_t n;
-};
-
-static struct sums sums_of(const struct scope *s)
-{
-    struct sums x = {.first = -1, .last = -1, .begin = -1, .end = -1};
     for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = nth(s, i);
         int64_t o1 = formula_when(r, AT_O1), om = formula_when(r, AT_OM);
-        double n = formula_count(r, COUNT_N);
-        if (!timed(s, r) || o1 < 0 || isnan(n))
+        double n = formula_count(r, count);
+        if (!timed(s, r) || r->out.n < 2 || !(n > 0) || (om == o1 && !with_bursts))
             continue;
-        x.tokens += n;
-        x.window += seconds(om - o1);
-        x.whole += seconds(om - r->t0);
-        x.later += seconds(s->o->vantage_ns);
-        x.first = x.first < 0 || o1 < x.first ? o1 : x.first;
-        x.last = om > x.last ? om : x.last;
-        x.begin = x.begin < 0 || r->t0 < x.begin ? r->t0 : x.begin;
-        x.end = formula_when(r, AT_END) > x.end ? formula_when(r, AT_END) : x.end;
-        x.n++;
+        struct interval span = formula_span(s, o1, om);
+        span.lo = fmax(span.lo, 0);
+        push(out, om > o1 ? n / seconds(om - o1) : INFINITY, interval_div(interval_exact(n), span),
+             r);
     }
-    return x;
 }
 
-static void push_sum(struct estimates *out, double time, double later, double n)
+void tool_user_tps(const struct scope *s, struct estimates *out)
 {
-    struct interval i = interval_around(time, later);
-    i.lo = fmax(i.lo, 0);
-    if (n > 0)
-        push(out, time / n, interval_scale(i, 1 / n), NULL);
+    user_tps(s, COUNT_N_LESS_1, false, out);
 }
 
-/* Each request's time per token, weighted by its tokens less one. The sum that GuideLLM states is
- * that mean times all the weights. */
-void tool_weighted_itl(const struct scope *s, struct estimates *out)
+void tool_user_tps_bursts(const struct scope *s, struct estimates *out)
 {
-    struct sums x = sums_of(s);
-    push_sum(out, x.window, x.later, s->stat == STAT_SUM ? 1 : x.tokens - (double)x.n);
+    user_tps(s, COUNT_N_LESS_1, true, out);
 }
 
-/* The same from t0, by all tokens. */
-void tool_weighted_tpot(const struct scope *s, struct estimates *out)
+static void text_user_tps(const struct scope *s, struct estimates *out)
 {
-    struct sums x = sums_of(s);
-    push_sum(out, x.whole, x.later, s->stat == STAT_SUM ? 1 : x.tokens);
-}
-
-static void over_window(const struct scope *s, struct sums x, double n, struct estimates *out)
-{
-    double d = seconds(x.last - x.first), v = seconds(s->o->vantage_ns);
-    if (n > 0 && d > 0)
-        push(out, n / d, interval_div(interval_exact(n), (struct interval){fmax(d - v, 0), d + v}),
-             NULL);
-}
-
-/* From the first token of all to the last one. */
-void tool_guidellm_output_tps(const struct scope *s, struct estimates *out)
-{
-    struct sums x = sums_of(s);
-    over_window(s, x, x.tokens, out);
-}
-
-/* Since 0.8 from the first start to the last end. */
-void tool_guidellm_window_tps(const struct scope *s, struct estimates *out)
-{
-    struct sums x = sums_of(s);
-    x.first = x.begin;
-    x.last = x.end;
-    over_window(s, x, x.tokens, out);
+    user_tps(s, COUNT_TEXT | COUNT_LESS_ONE, false, out);
 }
 
 #define COUNTED ", N counted in the text"
@@ -346,8 +232,11 @@ void tool_guidellm_window_tps(const struct scope *s, struct estimates *out)
 const struct definition tool_text[TOOL_TEXTS] = {
     [TEXT_TOKENS] = BY_TEXT("N", SHAPE_COUNT, COUNT_TEXT, AT_NONE, AT_NONE),
     [TEXT_TPOT] = BY_TEXT("(o_M-o_1)/(N-1)", SHAPE_PER, COUNT_TEXT | COUNT_LESS_ONE, AT_O1, AT_OM),
-    [TEXT_USER_TPS] =
-        BY_TEXT("(N-1)/(o_M-o_1)", SHAPE_RATE, COUNT_TEXT | COUNT_LESS_ONE, AT_O1, AT_OM),
+    [TEXT_USER_TPS] = {"(N-1)/(o_M-o_1)" COUNTED,
+                       {"(N-1)/(o_M-o_1)" COUNTED, SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false,
+                        text_user_tps},
+                       -1,
+                       "the text was not counted (--tokenizer)"},
     [TEXT_NTPOT] = BY_TEXT("(z-t0)/N", SHAPE_PER, COUNT_TEXT, AT_T0, AT_Z),
     [TEXT_WHOLE_TPS] = BY_TEXT("N/(o_M-t0)", SHAPE_RATE, COUNT_TEXT, AT_T0, AT_OM),
     [TEXT_END_TPS] = BY_TEXT("N/(z-t0)", SHAPE_RATE, COUNT_TEXT, AT_T0, AT_Z),
@@ -356,4 +245,9 @@ const struct definition tool_text[TOOL_TEXTS] = {
                           tool_text_tps},
                          -1,
                          "the text was not counted (--tokenizer)"},
+    [TEXT_ANSWERS_TPS] = {"sum(N)/T" COUNTED,
+                          {"sum(N)/T" COUNTED, SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+                           tool_answers_text_tps},
+                          -1,
+                          "the text was not counted (--tokenizer)"},
 };

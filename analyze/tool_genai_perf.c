@@ -22,56 +22,105 @@ static const struct tool_path paths[] = {
 
 #define OWN_TOKENS "GenAI-Perf counts tokens with its own tokenizer"
 
+static const struct definition burst_rates = {
+    "genai-perf output_token_throughput_per_user: (N-1)/(o_M-o_1), bursts too",
+    {"(N-1)/(o_M-o_1), bursts too", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false,
+     tool_user_tps_bursts},
+    -1,
+    "the server stated no token count"};
+
+/* Where events without text are responses to it. */
+static const struct definition first_response = {
+    "genai-perf ttft: first response-t0",
+    {"first response-t0", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false, tool_first_response},
+    -1,
+    "no event was seen"};
+static const struct definition last_response = {
+    "genai-perf request_latency: last response-t0",
+    {"last response-t0", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false, tool_late_latency},
+    -1,
+    "no text was seen"};
+static const struct definition between_responses = {
+    "genai-perf inter_token_latency: (last-first response)/(N-1)",
+    {"(last-first response)/(N-1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false,
+     tool_genai_tpot},
+    -1,
+    "the server stated no token count"};
+/* Where it left out requests without a response. */
+static const struct definition of_answers = {
+    "genai-perf request_throughput: S/T",
+    {"S/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true, tool_answers_request_tps},
+    -1,
+    "no request succeeded"};
+
+/* It counts requests without a response too; T is from the first start of one with a response to
+ * the last response. */
 static const struct tool_formula formulas[FIGURES] = {
-    [F_TTFT] = {.d = {"genai-perf ttft: first response-t0",
-                      {"first response-t0", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false,
-                       tool_first_response},
+    [F_TTFT] = {.d = {"genai-perf ttft: o_1-t0",
+                      {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
                       -1,
-                      "no event was seen"},
-                .slack = 1},
+                      "no text was seen"},
+                .slack = 1,
+                .also = {&first_response}},
     [F_TTST] = {.d = {"genai-perf ttst: o_2-o_1",
                       {"o_2-o_1", SHAPE_TIME, COUNT_NONE, AT_O1, AT_O2, false, NULL},
                       -1,
                       "no two events with text were seen"},
                 .slack = 10,
                 .weak = "GenAI-Perf may take an event without text for the first token"},
-    [F_LATENCY] = {.d = {"genai-perf request_latency: last response-t0",
-                         {"last response-t0", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false,
-                          tool_late_latency},
+    [F_LATENCY] = {.d = {"genai-perf request_latency: o_M-t0",
+                         {"o_M-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_OM, false, NULL},
                          -1,
                          "no text was seen"},
-                   .slack = 1},
-    [F_TPOT] = {.d = {"genai-perf inter_token_latency: (last-first response)/(N-1)",
-                      {"(last-first response)/(N-1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE,
-                       false, tool_genai_tpot},
+                   .slack = 1,
+                   .also = {&last_response}},
+    [F_TPOT] = {.d = {"genai-perf inter_token_latency: (o_M-o_1)/(N-1)",
+                      {"(o_M-o_1)/(N-1)", SHAPE_PER, COUNT_N_LESS_1, AT_O1, AT_OM, false, NULL},
                       -1,
                       "the server stated no token count"},
                 .slack = 2,
                 .weak = OWN_TOKENS,
-                .also = {&tool_text[TEXT_TPOT]}},
-    [F_USER_TPS] = {.slack = 2, .weak = OWN_TOKENS, .also = {&tool_text[TEXT_USER_TPS]}},
+                .also = {&tool_text[TEXT_TPOT], &between_responses}},
+    [F_USER_TPS] = {.d = {"genai-perf output_token_throughput_per_user: (N-1)/(o_M-o_1)",
+                          {"(N-1)/(o_M-o_1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, false,
+                           tool_user_tps},
+                          -1,
+                          "the server stated no token count"},
+                    .slack = 2,
+                    .weak = OWN_TOKENS,
+                    .also = {&tool_text[TEXT_USER_TPS], &burst_rates}},
     [F_OUTPUT] = {.slack = 2, .weak = OWN_TOKENS, .also = {&tool_text[TEXT_TOKENS]}},
     [F_INPUT] = {.slack = 10, .weak = OWN_TOKENS ", and without the chat template"},
     [F_OUTPUT_TPS] = {.d = {"genai-perf output_token_throughput: sum(N)/T",
                             {"sum(N)/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
-                             tool_output_tps},
+                             tool_answers_output_tps},
                             -1,
                             "the server stated no token count"},
                       .slack = 2,
                       .weak = OWN_TOKENS,
-                      .also = {&tool_text[TEXT_OUTPUT_TPS]}},
-    [F_REQUEST_TPS] = {.d = {"genai-perf request_throughput: requests/T",
-                             {"S/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
-                              tool_request_tps},
+                      .also = {&tool_text[TEXT_ANSWERS_TPS]}},
+    [F_REQUEST_TPS] = {.d = {"genai-perf request_throughput: A/T",
+                             {"A/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+                              tool_attempts_tps},
                              -1,
                              "no request succeeded"},
-                       .slack = 1},
+                       .slack = 1,
+                       .also = {&of_answers}},
+    [F_COMPLETED] = {.d = {"genai-perf request_count: A",
+                           {"A", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true, tool_attempts},
+                           -1,
+                           "there is no request"},
+                     .slack = 1,
+                     .also = {&definitions[D_SUCCESSES]}},
 };
+
+static const char *const models[] = {"input_config.model_names[]", "input_config.model[]", NULL};
 
 const struct tool tool_genai_perf = {
     .name = "genai-perf",
     .title = "GenAI-Perf",
     .signs = signs,
+    .models = models,
     .paths = paths,
     .object = "",
     .formulas = formulas,

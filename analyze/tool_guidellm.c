@@ -22,6 +22,7 @@ static const struct tool_path paths[] = {
     {"metrics.request_concurrency.successful.mean", F_CONCURRENCY, 1, "value"},
     {"scheduler_metrics.requests_made.successful", F_COMPLETED, 1, "value"},
     {"scheduler_metrics.requests_made.errored", F_FAILED, 1, "value"},
+    {"scheduler_metrics.requests_made.incomplete", F_CANCELLED, 1, "value"},
     {"scheduler_metrics.requests_made.total", F_REQUESTED, 1, "value"},
     {"duration", F_DURATION, 1, "value"},
     {"start_time", F_STARTED, 1, "value"},
@@ -59,12 +60,40 @@ static const struct definition old_output_tps = {
     -1,
     "the server stated no token count"};
 
+/* An event is taken for a token where no usage is stated. */
+static const struct definition events_tpot = {
+    "guidellm tpot: sum(o_M-t0)/sum(N), events where no N is stated",
+    {"sum(o_M-t0)/sum(N or M)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+     tool_weighted_tpot_events},
+    -1,
+    "no text was seen"};
+static const struct definition events_itl = {
+    "guidellm itl: sum(o_M-o_1)/sum(N-1), events where no N is stated",
+    {"sum(o_M-o_1)/sum(N-1 or M-1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
+     tool_weighted_itl_events},
+    -1,
+    "no text was seen"};
+/* Before some version up to 0.8. */
+static const struct definition ttft_or_0 = {"guidellm ttft: o_1-t0, 0 of documents",
+                                            {"o_1-t0, 0 of documents", SHAPE_TIME, COUNT_NONE,
+                                             AT_NONE, AT_NONE, false, tool_stream_ttft_or_0},
+                                            -1,
+                                            "no text was seen"};
+
+/* Once it took no reasoning for a token (its issue 737). */
+static const struct definition answer_ttft = {
+    "guidellm ttft: answer-t0",
+    {"answer-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_ANSWER, false, NULL},
+    -1,
+    "all text was reasoning"};
+
 static const struct tool_formula formulas[FIGURES] = {
     [F_TTFT] = {.d = {"guidellm ttft: o_1-t0",
-                      {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
+                      {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_STREAM_O1, false, NULL},
                       -1,
-                      "no text was seen"},
-                .slack = 1},
+                      "no reply is a stream with text"},
+                .slack = 1,
+                .also = {&ttft_or_0, &answer_ttft}},
     [F_LATENCY] = {.d = {"guidellm request_latency: z-t0",
                          {"z-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_Z, false, NULL},
                          -1,
@@ -77,17 +106,16 @@ static const struct tool_formula formulas[FIGURES] = {
                        -1,
                        "the server stated no token count"},
                  .slack = 1,
-                 .weak = "GuideLLM weights its percentiles by tokens",
                  .weighted = true,
-                 .also = {&plain_tpot}},
+                 .also = {&plain_tpot, &events_tpot}},
     [F_TPOT] = {.d = {"guidellm itl: sum(o_M-o_1)/sum(N-1)",
                       {"sum(o_M-o_1)/sum(N-1)", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
                        tool_weighted_itl},
                       -1,
                       "the server stated no token count"},
                 .slack = 1,
-                .weak = "GuideLLM weights its percentiles by tokens",
-                .weighted = true},
+                .weighted = true,
+                .also = {&events_itl}},
     [F_OUTPUT_TPS] = {.d = {"guidellm output_tokens_per_second: sum(N)/T",
                             {"sum(N)/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
                              tool_guidellm_window_tps},
@@ -98,18 +126,29 @@ static const struct tool_formula formulas[FIGURES] = {
                       .also = {&old_output_tps}},
     [F_DURATION] = {.d = TOOL_DURATION("guidellm duration: T"), .slack = 1},
     [F_REQUEST_TPS] = {.slack = 2, .weak = "GuideLLM counts within its measuring window"},
-    [F_CONCURRENCY] = {.slack = 2, .weak = "GuideLLM counts within its measuring window"},
+    [F_CONCURRENCY] = {.d = {"guidellm request_concurrency: sum(z-t0)/T of successes",
+                             {"sum(z-t0)/T of successes", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE,
+                              true, tool_concurrency},
+                             -1,
+                             "there is no request"},
+                       .slack = 2,
+                       .weak = "GuideLLM counts within its measuring window"},
 };
+
+static const char *const models[] = {"config.backend.model", NULL};
 
 const struct tool tool_guidellm = {
     .name = "guidellm",
     .title = "GuideLLM",
     .signs = signs,
+    .models = models,
     .paths = paths,
     .object = "benchmarks[]",
     .rows = rows,
     .row_object = "requests.successful[]",
     .formulas = formulas,
     .step_quantiles = true,
+    .zero_for_none = true,
+    .streams_only = true,
     .clock_is_epoch = true,
 };

@@ -24,24 +24,51 @@ static const struct tool_path paths[] = {
 
 #define OWN_TOKENS "inference-perf counts with its own tokenizer by default"
 
+/* Its first token is the first text that is no reasoning, and it counts tokens in that text; later
+ * versions take reasoning for text (its issue 559). */
+static const struct definition thinking_ttft = {
+    "inference-perf ttft: o_1-t0",
+    {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
+    -1,
+    "no text was seen"};
+static const struct definition thinking_tpot = {
+    "inference-perf time_per_output_token: (o_M-o_1)/(N-1)",
+    {"(o_M-o_1)/(N-1)", SHAPE_PER, COUNT_N_LESS_1, AT_O1, AT_OM, false, NULL},
+    -1,
+    "the server stated no token count"};
+static const struct definition answer_tpot = {
+    "inference-perf time_per_output_token: (o_M-answer)/(N-R-1)",
+    {"(o_M-answer)/(N-R-1)", SHAPE_PER, COUNT_N_LESS_R | COUNT_LESS_ONE, AT_ANSWER, AT_OM, false,
+     NULL},
+    -1,
+    "the server stated no token count"};
+static const struct definition text_tpot = {
+    "inference-perf time_per_output_token: (o_M-answer)/(N-1), N counted in the text",
+    {"(o_M-answer)/(N-1), N counted in the text", SHAPE_PER, COUNT_CONTENT_TEXT | COUNT_LESS_ONE,
+     AT_ANSWER, AT_OM, false, NULL},
+    -1,
+    "the text was not counted (--tokenizer)"};
+
 static const struct tool_formula formulas[FIGURES] = {
-    [F_TTFT] = {.d = {"inference-perf ttft: o_1-t0",
-                      {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
+    [F_TTFT] = {.d = {"inference-perf ttft: answer-t0",
+                      {"answer-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_ANSWER, false, NULL},
                       -1,
-                      "no text was seen"},
-                .slack = 1},
+                      "no text was seen but reasoning"},
+                .slack = 1,
+                .also = {&thinking_ttft}},
     [F_LATENCY] = {.d = {"inference-perf request_latency: z-t0",
                          {"z-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_Z, false, NULL},
                          -1,
                          "the end was not seen"},
                    .slack = 1},
-    [F_TPOT] = {.d = {"inference-perf time_per_output_token: (o_M-o_1)/(N-1)",
-                      {"(o_M-o_1)/(N-1)", SHAPE_PER, COUNT_N_LESS_1, AT_O1, AT_OM, false, NULL},
+    [F_TPOT] = {.d = {"inference-perf time_per_output_token: (o_M-answer)/(N-1)",
+                      {"(o_M-answer)/(N-1)", SHAPE_PER, COUNT_N_LESS_1, AT_ANSWER, AT_OM, false,
+                       NULL},
                       -1,
                       "the server stated no token count"},
                 .slack = 1.5,
                 .weak = OWN_TOKENS,
-                .also = {&tool_text[TEXT_TPOT]}},
+                .also = {&text_tpot, &thinking_tpot, &answer_tpot}},
     [F_NTPOT] = {.d = {"inference-perf normalized_time_per_output_token: (z-t0)/N",
                        {"(z-t0)/N", SHAPE_PER, COUNT_N, AT_T0, AT_Z, false, NULL},
                        -1,

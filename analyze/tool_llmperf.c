@@ -30,10 +30,10 @@ static const struct tool_path paths[] = {
 #define OWN_TOKENS "llmperf counts with one Llama tokenizer, whatever the model"
 
 static const struct tool_formula formulas[FIGURES] = {
-    [F_TTFT] = {.d = {"llmperf ttft: o_1-t0",
-                      {"o_1-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_O1, false, NULL},
+    [F_TTFT] = {.d = {"llmperf ttft: answer-t0", /* it reads content alone, no reasoning */
+                      {"answer-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_ANSWER, false, NULL},
                       -1,
-                      "no text was seen"},
+                      "no text was seen but reasoning"},
                 .slack = 1},
     [F_LATENCY] = {.d = {"llmperf end_to_end_latency: z-t0",
                          {"z-t0", SHAPE_TIME, COUNT_NONE, AT_T0, AT_Z, false, NULL},
@@ -72,10 +72,13 @@ static const struct tool_formula formulas[FIGURES] = {
                        .weak = "llmperf's duration goes on until its threads have ended"},
 };
 
+static const char *const models[] = {"model", NULL};
+
 const struct tool tool_llmperf = {
     .name = "llmperf",
     .title = "llmperf",
     .signs = signs,
+    .models = models,
     .paths = paths,
     .object = "",
     .formulas = formulas,

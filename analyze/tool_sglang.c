@@ -100,5 +100,6 @@ const struct tool tool_sglang = {
     .object = "",
     .rows = rows,
     .formulas = formulas,
+    .zero_for_none = true,
     .gaps_end = &gaps_end,
 };

@@ -126,12 +126,16 @@ static const struct tool_formula formulas[FIGURES] = {
                             .slack = 1},
 };
 
+static const char *const models[] = {"model_id", NULL};
+
 const struct tool tool_vllm = {
     .name = "vllm",
     .title = "vLLM bench serve",
     .signs = signs,
+    .models = models,
     .paths = paths,
     .object = "",
     .rows = rows,
     .formulas = formulas,
+    .zero_for_none = true,
 };

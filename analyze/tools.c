@@ -6,12 +6,13 @@
 
 /* Files of rows before summaries; of two that look alike, the one with more signs of its own. */
 const struct tool *const tools[] = {
-    &tool_aiperf_rows,  &tool_genai_perf_rows,
-    &tool_llmperf_rows, &tool_inference_perf_rows,
-    &tool_sglang,       &tool_vllm,
-    &tool_aiperf,       &tool_genai_perf,
-    &tool_guidellm,     &tool_llama_benchy,
-    &tool_llmperf,      &tool_inference_perf,
+    &tool_aiperf_rows,    &tool_genai_perf_rows,
+    &tool_llmperf_rows,   &tool_inference_perf_rows,
+    &tool_sglang,         &tool_vllm,
+    &tool_aiperf_runs,    &tool_aiperf,
+    &tool_genai_perf,     &tool_guidellm,
+    &tool_llama_benchy,   &tool_llmperf,
+    &tool_inference_perf,
 };
 const size_t tools_n = sizeof tools / sizeof *tools;
 
@@ -60,11 +61,13 @@ static const struct {
     [F_REQUESTED] = {NULL, "requests sent"},
     [F_COMPLETED] = {"completed", "completed requests"},
     [F_FAILED] = {"failed", "failed requests"},
+    [F_CANCELLED] = {NULL, "cancelled requests"},
     [F_GOOD] = {NULL, "good requests"},
     [F_INPUT_SUM] = {"input_tokens", "input tokens of all requests"},
     [F_OUTPUT_SUM] = {"output_tokens", "output tokens of all requests"},
     [F_STARTED] = {NULL, "start"},
     [F_ENDED] = {NULL, "end"},
+    [F_RUNS] = {NULL, "runs"},
 };
 
 const char *figure_claim(enum figure_id f)

@@ -423,7 +423,8 @@ static int take_conversation(struct formats_rows *r, const struct members *m, st
             from = is_from ? v : from;
             value = is_value ? v : value;
         }
-        if (!slice_is(from, "\"human\"") && !slice_is(from, "\"user\""))
+        if (!is_kind(from, '"') ||
+            (!jscan_raw_is(unquoted(from), "human") && !jscan_raw_is(unquoted(from), "user")))
             continue;
         said = n++ == 0 ? value : said;
     }

@@ -92,8 +92,23 @@ static void adapt_length(struct plan *p, struct plan_request *q)
     q->fields = fields;
 }
 
+/* One model has many spellings in JSON. What cannot stand in a line of text keeps its escapes. */
+static struct slice plain_model(struct slice was, char room[SHOWN_BYTES])
+{
+    struct slice plain;
+    if (!jscan_plain(was, room, SHOWN_BYTES, &plain))
+        return was;
+    for (size_t i = 0; i < plain.n; i++) {
+        if ((unsigned char)plain.p[i] < ' ')
+            return was;
+    }
+    return plain;
+}
+
 static unsigned see_model(struct replaced *r, struct slice was)
 {
+    char room[SHOWN_BYTES];
+    was = plain_model(was, room);
     if (r->model == NULL)
         r->model =
             arena_text(&r->texts, (struct slice){was.p, was.n < SHOWN_BYTES ? was.n : SHOWN_BYTES});

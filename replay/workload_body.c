@@ -94,9 +94,9 @@ static void put_extra(struct jsonw *w, const struct workload_body *b)
     if (b->extra_json.n == 0 || jscan_next(&s) != JT_OBJECT)
         return;
     while (jscan_member(&s, &key)) {
-        struct slice value = jscan_raw(&s);
+        struct slice written = s.text, value = jscan_raw(&s);
         if (!is_prompt_member(key))
-            put_member(w, key, value);
+            put_member(w, written, value);
     }
 }
 

@@ -11,7 +11,7 @@
 #include "traces/inflate.h"
 #include "traces/limits.h"
 #include "traces/ndjson.h"
-#include "traces/sniff.h"
+#include "traces/shape.h"
 #include "traces/sse.h"
 
 enum kind {
@@ -24,13 +24,14 @@ enum kind {
 
 struct body {
     enum kind kind;
+    enum shape_kind said; /* by Content-Type */
     struct body_sink out;
     struct anomaly_sink bad;
     struct inflate *codings[LIMIT_HTTP_CODINGS]; /* in the order in which they were applied */
     unsigned n_codings;
     struct byte_sink in;
     bool coded;
-    struct sniff sniff;
+    struct shape shape;
     bool sniffed;
     struct sse *sse;
     struct ndjson *ndjson;
@@ -38,10 +39,6 @@ struct body {
 };
 
 /* --- decoded bytes -------------------------------------------------------------------------- */
-
-/* What a body of no stated type begins with if it is an event stream. */
-static const struct slice stream_starts[] = {{"data:", 5}, {"event:", 6}, {":", 1},
-                                             {"id:", 3},   {"retry:", 6}, {NULL, 0}};
 
 static int stream_event(void *ctx, const struct event *ev)
 {
@@ -82,11 +79,13 @@ static void become(struct body *b, enum kind kind)
         b->ndjson = ndjson_new(events, b->bad);
 }
 
-static int settle(struct body *b, bool events)
+static int settle(struct body *b, enum shape_kind kind)
 {
-    b->sniffed = events;
-    become(b, events ? EVENTS : DOCUMENT);
-    return sniff_release(&b->sniff, reader(b));
+    static const enum kind kinds[] = {
+        [SHAPE_DOCUMENT] = DOCUMENT, [SHAPE_EVENTS] = EVENTS, [SHAPE_LINES] = LINES};
+    b->sniffed = kind != b->said;
+    become(b, kinds[kind]);
+    return shape_release(&b->shape, reader(b));
 }
 
 static int text_data(void *ctx, struct span in)
@@ -94,10 +93,8 @@ static int text_data(void *ctx, struct span in)
     struct body *b = ctx;
     b->decoded += in.n;
     if (b->kind == UNTOLD) {
-        unsigned which;
-        if (!sniff_decide(&b->sniff, &in, stream_starts, &which))
-            return TA_OK;
-        int rc = settle(b, which > 0);
+        enum shape_kind kind = shape_take(&b->shape, &in);
+        int rc = kind != SHAPE_UNTOLD ? settle(b, kind) : TA_OK;
         if (rc != TA_OK || in.n == 0)
             return rc;
     }
@@ -108,7 +105,7 @@ static int text_data(void *ctx, struct span in)
 static int text_gap(void *ctx, uint64_t n, struct mark at)
 {
     struct body *b = ctx;
-    int rc = b->kind == UNTOLD ? settle(b, false) : TA_OK;
+    int rc = b->kind == UNTOLD ? settle(b, shape_gap(&b->shape)) : TA_OK;
     struct byte_sink to = reader(b);
     return rc == TA_OK && to.gap != NULL ? to.gap(to.ctx, n, at) : rc;
 }
@@ -116,7 +113,7 @@ static int text_gap(void *ctx, uint64_t n, struct mark at)
 static int text_end(void *ctx, enum end_kind why, struct mark at)
 {
     struct body *b = ctx;
-    int rc = b->kind == UNTOLD ? settle(b, false) : TA_OK;
+    int rc = b->kind == UNTOLD ? settle(b, shape_end(&b->shape)) : TA_OK;
     struct byte_sink to = reader(b);
     return rc == TA_OK && to.end != NULL ? to.end(to.ctx, why, at) : rc;
 }
@@ -188,18 +185,32 @@ static bool add_codings(struct body *b, const struct http_head *h, const char *f
     return known;
 }
 
-static enum kind kind_of(struct slice content_type)
+static bool contains(struct slice s, const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t i = 0; i + n <= s.n; i++)
+        if (text_same((struct slice){s.p + i, n}, text))
+            return true;
+    return false;
+}
+
+/* What the type says; *told: the body need not be looked at. Text of any kind may be a stream: some
+ * servers have one type for all they send. */
+static enum shape_kind said_by(struct slice content_type, bool *told)
 {
     static const char *const lines[] = {"application/x-ndjson", "application/ndjson",
                                         "application/jsonl", "application/jsonlines",
                                         "application/x-jsonlines"};
     struct slice parameters, type = before(content_type, ';', &parameters);
+    *told = false;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         if (text_same(type, lines[i]))
-            return LINES;
+            return SHAPE_LINES;
     if (text_same(type, "text/event-stream"))
-        return EVENTS;
-    return type.n == 0 || text_same(type, "text/plain") ? UNTOLD : DOCUMENT;
+        return SHAPE_EVENTS;
+    *told = type.n > 0 && !contains(type, "text/") && !contains(type, "json") &&
+            !text_same(type, "application/octet-stream");
+    return SHAPE_DOCUMENT;
 }
 
 struct body *body_new(const struct http_head *h, bool blanked, struct body_sink out,
@@ -209,7 +220,10 @@ struct body *body_new(const struct http_head *h, bool blanked, struct body_sink 
     b->out = out;
     b->bad = bad;
     b->in = (struct byte_sink){b, text_data, text_gap, text_end};
-    become(b, kind_of(http_field(h, "content-type")));
+    bool told;
+    b->said = said_by(http_field(h, "content-type"), &told);
+    shape_init(&b->shape, b->said);
+    become(b, told ? DOCUMENT : UNTOLD);
     bool known = add_codings(b, h, "content-encoding");
     known &= add_codings(b, h, "transfer-encoding");
     if (!known && !blanked)
@@ -228,9 +242,12 @@ struct byte_sink body_input(struct body *b)
 
 enum stream_kind body_stream(const struct body *b)
 {
-    if (b->sse != NULL)
+    bool untold = b->kind == UNTOLD || b->kind == OPAQUE;
+    if (b->sse != NULL || (untold && b->said == SHAPE_EVENTS))
         return STREAM_SSE;
-    return b->ndjson != NULL ? STREAM_NDJSON : STREAM_NONE;
+    if (b->ndjson != NULL || (untold && b->said == SHAPE_LINES))
+        return STREAM_NDJSON;
+    return STREAM_NONE;
 }
 
 bool body_sniffed(const struct body *b)
@@ -257,6 +274,7 @@ void body_free(struct body *b)
 {
     if (b == NULL)
         return;
+    shape_done(&b->shape);
     for (unsigned i = 0; i < b->n_codings; i++)
         inflate_free(b->codings[i]);
     sse_free(b->sse);

@@ -28,7 +28,8 @@ struct body *body_new(const struct http_head *h, bool blanked, struct body_sink 
                       struct anomaly_sink bad);
 struct byte_sink body_input(struct body *b);
 
-/* What is known by now: a body of no stated type shows what it is in its first bytes. */
+/* What is known by now: what Content-Type says, until the body shows what it is (traces/shape.h).
+ */
 enum stream_kind body_stream(const struct body *b);
 bool body_sniffed(const struct body *b);
 bool body_coded(const struct body *b); /* there is a coding, read or not */

@@ -41,6 +41,9 @@
 #define LIMIT_REQUEST_BODY_BYTES (64u << 20) /* kept for reading; the hash goes over all of it */
 #define LIMIT_DOCUMENT_BYTES (64u << 20)     /* a response body that is one JSON document */
 
+#define LIMIT_SHAPE_BYTES                                                                          \
+    (256u << 10) /* of a response, held until it shows what it is; then it is a document */
+
 #define LIMIT_SSE_LINE_BYTES (64u << 20)
 #define LIMIT_SSE_EVENT_BYTES (64u << 20)
 
@@ -58,6 +61,7 @@
 #define LIMIT_CLAIM_FIGURES 4096u         /* of one of them */
 #define LIMIT_CLAIM_ROWS 1000000u         /* per-request rows of all; more are counted only */
 #define LIMIT_REQUESTS 10000000u          /* of one analysis, of one plan */
+#define LIMIT_PACKETS UINT32_MAX          /* of one analyzed trace: its output events keep them */
 #define LIMIT_PLAN_BODY_BYTES (64u << 20) /* bodies of a plan in memory; others go to a file */
 #define LIMIT_PLAN_LINE_BYTES                                                                      \
     (400u << 20) /* a body of LIMIT_REQUEST_BODY_BYTES with its escapes                            \
@@ -72,5 +76,6 @@
 #define LIMIT_RECOUNT_BYTES (4u << 20)        /* of a text that is counted at one time … */
 #define LIMIT_RECOUNT_WORK_BYTES (64u << 20)  /* … what becomes of it on the way … */
 #define LIMIT_RECOUNT_HELD_BYTES (256u << 20) /* … of all replies under way */
+#define LIMIT_SO_FAR_BYTES (16u << 20)          /* of a reply whose events repeat its text */
 
 #endif

@@ -167,8 +167,10 @@ static size_t sniff(struct redact_body *b, uint8_t c, size_t i)
         return i + 1;
     if (c == '{' || c == '[' || c == '"')
         b->kind = REDACT_BODY_JSON;
+    else if (b->kind == REDACT_BODY_STREAM || (strchr("deir:", c) != NULL && c != '\0'))
+        b->kind = REDACT_BODY_EVENTS;
     else
-        b->kind = strchr("deir:", c) != NULL && c != '\0' ? REDACT_BODY_EVENTS : REDACT_BODY_WHOLE;
+        b->kind = REDACT_BODY_WHOLE;
     return i;
 }
 
@@ -176,7 +178,7 @@ void redact_body_feed(struct redact_body *b, const uint8_t *p, size_t from, size
                       const struct redact_filler *f)
 {
     size_t i = from;
-    while (b->kind == REDACT_BODY_SNIFF && i < to)
+    while ((b->kind == REDACT_BODY_SNIFF || b->kind == REDACT_BODY_STREAM) && i < to)
         i = sniff(b, p[i], i);
     if (i == to)
         return;
@@ -198,6 +200,8 @@ void redact_body_feed(struct redact_body *b, const uint8_t *p, size_t from, size
 /* Behind it an event stream is read again from the next line on. */
 void redact_body_gap(struct redact_body *b)
 {
+    if (b->kind == REDACT_BODY_STREAM)
+        b->kind = REDACT_BODY_EVENTS;
     if (b->kind != REDACT_BODY_EVENTS) {
         b->kind = REDACT_BODY_WHOLE;
         return;

@@ -7,7 +7,8 @@
 #include "traces/redact_json.h"
 
 enum redact_body_kind {
-    REDACT_BODY_SNIFF, /* JSON or an event stream, as it begins; else whole */
+    REDACT_BODY_SNIFF,  /* JSON or an event stream, as it begins; else whole */
+    REDACT_BODY_STREAM, /* the same, but what is not JSON is an event stream */
     REDACT_BODY_JSON,
     REDACT_BODY_EVENTS,
     REDACT_BODY_WHOLE

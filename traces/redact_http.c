@@ -106,8 +106,8 @@ static void take_type(struct redact_http *h, struct slice v)
     if (h->kind == REDACT_BODY_WHOLE)
         return;
     if (contains(v, "event-stream"))
-        h->kind = REDACT_BODY_EVENTS;
-    else if (contains(v, "form") || contains(v, "multipart") || contains(v, "html"))
+        h->kind = REDACT_BODY_STREAM;
+    else if (contains(v, "form") || contains(v, "multipart"))
         h->kind = REDACT_BODY_WHOLE;
 }
 

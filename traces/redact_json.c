@@ -2,6 +2,7 @@
  * than a reader, because what it takes for structure stays readable. */
 #include "traces/redact_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum state {
@@ -171,7 +172,7 @@ static void structure(struct redact_json *j, uint8_t c)
         return;
     case KEY_FIRST:
     case KEY_NEXT:
-        j->n = 0;
+        j->n = j->at = 0;
         if (c == '}' && j->state == KEY_FIRST)
             close_container(j, true);
         else
@@ -198,29 +199,59 @@ static void end_value(struct redact_json *j)
     j->state = j->depth > 0 ? AFTER : BEFORE;
 }
 
-/* A key's bytes; one with an escape is none of the list. */
+static void key_character(struct redact_json *j, char c)
+{
+    if (j->n < KEY_MOST)
+        j->key[j->n++] = c;
+    else
+        j->n = KEY_MOST + 1;
+}
+
+/* A byte of a key's escape; at: how many have come, its backslash among them. A letter beyond ASCII
+ * is in none of the keys that count. */
+static void key_escape(struct redact_json *j, char c)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *known = strchr(j->at == 1 ? from : "0123456789abcdefABCDEF", c);
+    if (j->at == 1 && c == 'u') {
+        j->at = 2;
+    } else if (known == NULL || c == '\0') {
+        j->state = BAD;
+    } else if (j->at == 1) {
+        key_character(j, to[known - from]);
+        j->at = 0;
+    } else {
+        j->escape[j->at++ - 2] = c;
+        if (j->at < 6)
+            return;
+        j->escape[4] = '\0';
+        long code = strtol(j->escape, NULL, 16);
+        key_character(j, code > 0 && code < 0x7f ? (char)code : '\x7f');
+        j->at = 0;
+    }
+}
+
+/* A key's bytes, without their escapes. */
 static size_t key(struct redact_json *j, const uint8_t *p, size_t i, size_t to,
                   const struct redact_filler *f)
 {
     size_t start = i;
     for (; i < to; i++) {
         uint8_t c = p[i];
-        if (c == '"' && (j->n <= KEY_MOST || j->at == 0)) {
+        if (c == '"' && j->at == 0) {
             j->state = COLON;
             break;
         }
-        if (c < ' ') {
+        if (c < ' ')
             j->state = BAD;
+        else if (j->at > 0)
+            key_escape(j, (char)c);
+        else if (c == '\\')
+            j->at = 1;
+        else
+            key_character(j, (char)c);
+        if (j->state == BAD)
             break;
-        }
-        if (j->n > KEY_MOST) { /* at: behind a backslash */
-            j->at = j->at == 0 && c == '\\';
-        } else if (c == '\\' || j->n == KEY_MOST) {
-            j->n = KEY_MOST + 1;
-            j->at = c == '\\';
-        } else {
-            j->key[j->n++] = (char)c;
-        }
     }
     if (keyless(j) && i > start)
         f->fill(f->ctx, start, i, FILL_TEXT);

@@ -3,13 +3,12 @@
 
 #include "traces/base/err.h"
 
-/* 1.. the prefix they begin with, 0: none, -1: cannot be told yet. */
-static int match(const struct sniff *s, const struct slice *prefixes)
+int sniff_match(const void *bytes, size_t n, const struct slice *prefixes)
 {
     int verdict = 0;
     for (int i = 0; prefixes[i].n > 0; i++) {
-        bool shorter = s->n < prefixes[i].n;
-        if (memcmp(s->bytes, prefixes[i].p, shorter ? s->n : prefixes[i].n) != 0)
+        bool shorter = n < prefixes[i].n;
+        if (memcmp(bytes, prefixes[i].p, shorter ? n : prefixes[i].n) != 0)
             continue;
         if (!shorter)
             return i + 1;
@@ -26,7 +25,7 @@ bool sniff_decide(struct sniff *s, struct span *in, const struct slice *prefixes
         s->bytes[s->n] = in->p[0];
         s->at[s->n++] = in->at;
         *in = (struct span){in->p + 1, in->n - 1, span_mark(*in, 1)};
-        int verdict = match(s, prefixes);
+        int verdict = sniff_match(s->bytes, s->n, prefixes);
         if (verdict >= 0) {
             if (!held) { /* nothing to release: the span goes on as it is */
                 *in = whole;

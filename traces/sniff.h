@@ -15,6 +15,10 @@ struct sniff {
     struct mark at[SNIFF_BYTES];
 };
 
+/* What bytes begin with: 1.., a prefix's place in the list + 1; 0: none of them; -1: more of them
+ * are needed. */
+int sniff_match(const void *bytes, size_t n, const struct slice *prefixes);
+
 /* Takes bytes from in until they begin with one of the prefixes (1.., its place in the list + 1) or
  * with none (0): true and *which. False: all of in was taken, and more is needed. The prefixes end
  * with an empty slice. */

@@ -35,6 +35,7 @@ for method in linear nearest loadgen weighted; do
 done
 
 status 2 "$tokaudit" analyze "$trace" --slo ttft=fast
+status 2 "$tokaudit" analyze "$trace" --slo ttft=500 # of what?
 status 2 "$tokaudit" analyze "$trace" --slo rate=5ms
 status 2 "$tokaudit" analyze "$trace" --as wrk
 status 2 "$tokaudit" analyze "$trace" --percentile-method type7

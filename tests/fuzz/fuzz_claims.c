@@ -29,7 +29,7 @@ static const char *const formats[] = {NULL,
                                       "llmperf-requests",
                                       "inference-perf",
                                       "inference-perf-requests",
-                                      NULL,
+                                      "aiperf-runs",
                                       NULL};
 
 static int on_value(void *ctx, const struct claims_json_value *v, struct err *e)

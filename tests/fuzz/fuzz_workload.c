@@ -80,7 +80,7 @@ static void fuzz_plan(unsigned how, struct slice text)
 static double number(const struct json *v, const char *name)
 {
     double n = 1;
-    json_number(v, name, &n);
+    json_value_number(json_get(v, name), &n);
     return n;
 }
 

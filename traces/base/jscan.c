@@ -337,11 +337,18 @@ enum jscan_token jscan_next(struct jscan *s)
     return bad(s);
 }
 
+/* JSON knows one key by many spellings: what readers compare is what all of them say. */
+TA_RARE static struct slice plain_key(struct jscan *s, struct slice raw)
+{
+    struct slice plain;
+    return jscan_plain(raw, s->key, sizeof s->key, &plain) ? plain : raw;
+}
+
 bool jscan_member(struct jscan *s, struct slice *key)
 {
     if (jscan_next(s) != JT_KEY)
         return false;
-    *key = s->text;
+    *key = s->escaped ? plain_key(s, s->text) : s->text;
     return true;
 }
 
@@ -367,6 +374,8 @@ bool jscan_pair(struct jscan *s, struct slice *key)
     if (colon == end || *colon != ':')
         return pair_by_token(s, key);
     *key = (struct slice){p + 1, (size_t)(after - p) - 2};
+    if (escaped)
+        *key = plain_key(s, *key);
     s->p = p = blanks_end(colon + 1, end);
     if (p == end)
         return bad(s) != JT_BAD;
@@ -416,6 +425,27 @@ static const char *scalar_end(const char *p, const char *end)
     }
 }
 
+/* From an opener that lies deeper than there is account of to what follows its closer, or NULL: by
+ * brackets and strings alone. */
+static const char *deep_end(const char *p, const char *end)
+{
+    bool escaped;
+    for (size_t open = 0; p < end;) {
+        char c = *p;
+        if (c == '"') {
+            if ((p = string_end(p, end, &escaped)) == NULL)
+                return NULL;
+            continue;
+        }
+        p++;
+        if (c == '{' || c == '[')
+            open++;
+        else if ((c == '}' || c == ']') && --open == 0)
+            return p;
+    }
+    return NULL;
+}
+
 /* After the opener of a container: over the rest of it, as strictly as token by token but without
  * their state, since most of what a stream's events hold is only passed over. */
 static bool walk(struct jscan *s)
@@ -442,8 +472,10 @@ static bool walk(struct jscan *s)
             p = scalar_end(p, end);
         else if (go_in(s, *p == '{'))
             p++;
-        else
-            p = NULL;
+        else {
+            p = deep_end(p, end);
+            first = false;
+        }
         if (p == NULL)
             return false;
     }

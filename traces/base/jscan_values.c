@@ -34,6 +34,22 @@ static const char *unicode_escape(const char *p, const char *end, uint32_t *cp)
     return p + 6;
 }
 
+/* p is at a backslash; returns where the escape ends, and what it stands for. */
+static const char *unescape(const char *p, const char *end, char put[4], size_t *n)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    p++;
+    if (*p == 'u') {
+        uint32_t cp;
+        p = unicode_escape(p, end, &cp);
+        *n = utf8_put(put, cp);
+        return p;
+    }
+    *n = 1;
+    put[0] = to[strchr(from, *p) - from];
+    return p + 1;
+}
+
 int jscan_unescape(const struct jscan *s, struct buf *out)
 {
     const char *p = s->text.p, *end = p + s->text.n;
@@ -48,22 +64,43 @@ int jscan_unescape(const struct jscan *s, struct buf *out)
         p = run;
         if (p == end)
             break;
-        p++;
         char put[4];
-        size_t n = 1;
-        if (*p == 'u') {
-            uint32_t cp;
-            p = unicode_escape(p, end, &cp);
-            n = utf8_put(put, cp);
-        } else {
-            static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-            put[0] = to[strchr(from, *p) - from];
-            p++;
-        }
+        size_t n;
+        p = unescape(p, end, put, &n);
         if (buf_add(out, put, n) != TA_OK)
             return TA_ELIMIT;
     }
     return TA_OK;
+}
+
+bool jscan_plain(struct slice raw, char *out, size_t size, struct slice *plain)
+{
+    const char *p = raw.p, *end = raw.p + raw.n;
+    size_t had = 0;
+    while (p < end) {
+        char put[4];
+        size_t n = 1;
+        if (*p == '\\')
+            p = unescape(p, end, put, &n);
+        else
+            put[0] = *p++;
+        if (n > size - had)
+            return false;
+        memcpy(out + had, put, n);
+        had += n;
+    }
+    *plain = (struct slice){out, had};
+    return true;
+}
+
+bool jscan_raw_is(struct slice raw, const char *text)
+{
+    size_t n = strlen(text);
+    if (raw.n <= n || memchr(raw.p, '\\', raw.n) == NULL) /* an escape is longer than its sense */
+        return slice_is(raw, text);
+    char room[JSCAN_KEY_BYTES];
+    struct slice plain;
+    return jscan_plain(raw, room, sizeof room, &plain) && slice_is(plain, text);
 }
 
 bool jscan_int(const struct jscan *s, int64_t *value)

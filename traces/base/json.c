@@ -170,11 +170,6 @@ bool json_int(const struct json *obj, const char *name, int64_t *value)
     return json_value_int(json_get(obj, name), value);
 }
 
-bool json_number(const struct json *obj, const char *name, double *value)
-{
-    return json_value_number(json_get(obj, name), value);
-}
-
 bool json_bool(const struct json *obj, const char *name, bool *value)
 {
     const struct json *v = json_get(obj, name);

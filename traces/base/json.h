@@ -39,7 +39,6 @@ const struct json *json_get(const struct json *obj, const char *name);
 /* Typed reads of a member; false (and *out untouched) if absent or of another kind. json_int
  * refuses fractions and what a double need not hold exactly (|v| >= 2^53). */
 bool json_int(const struct json *obj, const char *name, int64_t *out);
-bool json_number(const struct json *obj, const char *name, double *out);
 bool json_bool(const struct json *obj, const char *name, bool *out);
 const char *json_string(const struct json *obj, const char *name); /* NULL if absent */
 bool json_ns(const struct json *obj, const char *name,

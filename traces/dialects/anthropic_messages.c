@@ -13,8 +13,12 @@ static int claims(struct slice method, struct slice target, struct slice body)
     struct slice path = asking_path(target);
     if (!slice_is(method, "POST"))
         return 0;
-    if (asking_ends(path, "/messages"))
-        return (asking_members(body, names, 2) & HAS_MESSAGES) != 0 ? CLAIM_BOTH : CLAIM_PATH;
+    if (asking_ends(path, "/messages") && !asking_aside(path)) {
+        if ((asking_members(body, names, 2) & HAS_MESSAGES) != 0)
+            return asking_ends(path, "/v1/messages") ? CLAIM_BOTH : CLAIM_EITHER;
+        /* One message is sent to such paths of chats among people. */
+        return asking_is_object(body) ? CLAIM_SHAPE : CLAIM_PATH;
+    }
     if (asking_known(path))
         return 0;
     return (asking_members(body, names, 2) & HAS_VERSION) != 0 ? CLAIM_EITHER : 0;
@@ -72,30 +76,38 @@ static void read_usage(struct reading *r, struct slice value, enum usage_sort so
 /* A block of a document, or the start of one in a stream. */
 static void read_block(void *ctx, struct slice value)
 {
-    enum { TEXT, THINKING, NAME, INPUT, TYPE, MEMBERS };
+    enum { TEXT, THINKING, NAME, INPUT, TYPE, SIGNATURE, MEMBERS };
     struct member m[MEMBERS] = {
-        [TEXT] = {.name = "text"},   [THINKING] = {.name = "thinking"}, [NAME] = {.name = "name"},
-        [INPUT] = {.name = "input"}, [TYPE] = {.name = "type"},
+        [TEXT] = {.name = "text"},   [THINKING] = {.name = "thinking"},   [NAME] = {.name = "name"},
+        [INPUT] = {.name = "input"}, [SIGNATURE] = {.name = "signature"}, [TYPE] = {.name = "type"},
     };
     struct reading *r = ctx;
     reply_members_of(value, m, MEMBERS);
     reply_emit(r, DELTA_REASONING, 0, m[THINKING].value);
     reply_emit(r, DELTA_TEXT, 0, m[TEXT].value);
+    bool left_out =
+        reply_text(r, m[SIGNATURE].value).n > 0 && reply_text(r, m[THINKING].value).n == 0;
+    if (reply_is(m[TYPE].value, "redacted_thinking") || left_out)
+        reading_emit(r, (struct delta){.kind = DELTA_HIDDEN});
     if (!reply_is(m[TYPE].value, "tool_use") && !reply_is(m[TYPE].value, "server_tool_use"))
         return;
-    reply_emit(r, DELTA_TOOL, 0, m[NAME].value);
+    reply_emit_name(r, m[NAME].value);
     if (reply_is_object(m[INPUT].value)) /* a stream starts it as {} */
         reading_emit_text(r, DELTA_TOOL, 0, m[INPUT].value);
 }
 
-/* Told by the member that is there, not by the delta's type. A signature is no generated text. */
+/* Told by the member that is there, not by the delta's type. A signature is no generated text, but
+ * it ends thinking, the text of which may be left out. */
 static void read_delta(struct reading *r, struct slice value)
 {
-    struct member m[] = {{.name = "text"}, {.name = "thinking"}, {.name = "partial_json"}};
-    reply_members_of(value, m, 3);
+    struct member m[] = {
+        {.name = "text"}, {.name = "thinking"}, {.name = "partial_json"}, {.name = "signature"}};
+    reply_members_of(value, m, 4);
     reply_emit(r, DELTA_TEXT, 0, m[0].value);
     reply_emit(r, DELTA_REASONING, 0, m[1].value);
     reply_emit(r, DELTA_TOOL, 0, m[2].value);
+    if (reply_text(r, m[3].value).n > 0)
+        reading_emit(r, (struct delta){.kind = DELTA_HIDDEN, .unless_sent = true});
 }
 
 static void read_start(struct reading *r, struct slice value)

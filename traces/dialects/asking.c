@@ -29,17 +29,56 @@ bool asking_ends(struct slice path, const char *tail)
     return path.n >= n && memcmp(path.p + path.n - n, tail, n) == 0;
 }
 
-bool asking_known(struct slice path)
+static bool ends_any(struct slice path, const char *const *tails, size_t n)
 {
-    static const char *const tails[] = {
-        "/completions", "/completion",   "/responses",  "/messages", "/count_tokens",   "/batches",
-        "/api/chat",    "/api/generate", "/embeddings", "/tokenize", "/apply-template",
-    };
-    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (asking_ends(path, tails[i]))
             return true;
     }
     return false;
+}
+
+static bool has_step(struct slice path, const char *step)
+{
+    size_t n = strlen(step);
+    for (size_t i = 0; i + n <= path.n; i++) {
+        if (memcmp(path.p + i, step, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* vLLM's render and pooling, LiteLLM's token_counter, Open WebUI's completed, TEI's embed; OpenAI's
+ * threads, whose messages are kept and not answered, and what it does with a kept reply. */
+bool asking_aside(struct slice path)
+{
+    static const char *const tails[] = {
+        "/count_tokens", "/batches",       "/embeddings",     "/embed",        "/tokenize",
+        "/detokenize",   "/token_counter", "/apply-template", "/render",       "/pooling",
+        "/rerank",       "/cancel",        "/compact",        "/input_tokens", "/chat/completed",
+    };
+    static const char *const steps[] = {"/threads/", "/chat/completions/chatcmpl"};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (has_step(path, steps[i]))
+            return true;
+    }
+    return ends_any(path, tails, sizeof tails / sizeof *tails);
+}
+
+/* Cohere's is known by its path, and not read. */
+bool asking_known(struct slice path)
+{
+    static const char *const tails[] = {
+        "/completions", "/completion", "/responses",    "/messages",
+        "/api/chat",    "/v2/chat",    "/api/generate",
+    };
+    return ends_any(path, tails, sizeof tails / sizeof *tails) || asking_aside(path);
+}
+
+bool asking_is_object(struct slice body)
+{
+    struct jscan s = jscan_over(body);
+    return body.n > 0 && jscan_next(&s) == JT_OBJECT;
 }
 
 unsigned asking_members(struct slice body, const char *const *names, unsigned n)
@@ -70,7 +109,14 @@ static size_t blank_at(const char *p, const char *end)
         return 0;
     if (p[1] == 'n' || p[1] == 'r' || p[1] == 't')
         return 2;
-    return end - p >= 6 && memcmp(p, "\\u0020", 6) == 0 ? 6 : 0;
+    static const char *const codes[] = {"20", "09", "0a", "0A", "0d", "0D"};
+    if (end - p < 6 || memcmp(p, "\\u00", 4) != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (memcmp(p + 4, codes[i], 2) == 0)
+            return 6;
+    }
+    return 0;
 }
 
 static int64_t words_of(struct slice raw)
@@ -221,11 +267,15 @@ static void take_scalar(struct asked *q, struct jscan *s, struct slice key)
         out->usage_asked = s->last == JT_TRUE;
     } else if (slice_is(key, "echo")) {
         out->echo = s->last == JT_TRUE;
+    } else if (slice_is(key, "ignore_eos")) {
+        out->ignore_eos = s->last == JT_TRUE;
     } else if (limit >= q->limit && limit >= 0 && jscan_int(s, &n) && n >= 0) {
         out->max_tokens = n; /* -1 of llama.cpp and Ollama: no limit */
         q->limit = limit;
-    } else if (shape->choices != NULL && slice_is(key, shape->choices)) {
+    } else if (index_of(key, shape->choices, 2) >= 0) {
         jscan_int(s, &out->choices);
+    } else if (shape->candidates != NULL && slice_is(key, shape->candidates)) {
+        jscan_int(s, &out->candidates);
     }
     jscan_finish(s);
 }
@@ -238,7 +288,8 @@ static void take_nested(struct asked *q, struct jscan *s)
         return;
     }
     while (jscan_member(s, &key)) {
-        if (slice_is(key, "include_usage") || index_of(key, q->shape->limits, 3) >= 0)
+        if (slice_is(key, "include_usage") || slice_is(key, "ignore_eos") ||
+            index_of(key, q->shape->limits, 3) >= 0 || index_of(key, q->shape->choices, 2) >= 0)
             take_scalar(q, s, key);
         else
             jscan_skip(s);

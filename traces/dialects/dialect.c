@@ -33,10 +33,18 @@ const struct dialect *dialect_find(struct slice method, struct slice target, str
     return best;
 }
 
-bool dialect_is_sure(const struct dialect *d, struct slice method, struct slice target,
-                     struct slice body)
+enum dialect_trust dialect_trust(const struct dialect *d, struct slice method, struct slice target,
+                                 struct slice body)
 {
-    return d->claims(method, target, body) > CLAIM_SHAPE;
+    int claim = d->claims(method, target, body);
+    return claim > CLAIM_EITHER  ? DIALECT_SURE
+           : claim > CLAIM_SHAPE ? DIALECT_LIKELY
+                                 : DIALECT_LOOKS;
+}
+
+bool dialect_generates(struct slice target)
+{
+    return !asking_aside(asking_path(target));
 }
 
 const struct dialect *dialect_guess(struct slice data)

@@ -22,9 +22,11 @@ enum delta_kind {
     DELTA_TIMINGS, /* the server's own clock */
     DELTA_FINISH,
     DELTA_ERROR,
-    DELTA_PING,  /* an event that only keeps the connection alive */
-    DELTA_EMPTY, /* an event that says nothing */
-    DELTA_DONE   /* the dialect's end mark */
+    DELTA_PING,   /* an event that only keeps the connection alive */
+    DELTA_EMPTY,  /* an event that says nothing */
+    DELTA_HIDDEN, /* thinking was generated here, of which no readable text is sent */
+    DELTA_LOADED, /* a model was loaded or unloaded, and nothing was to be generated */
+    DELTA_DONE    /* the dialect's end mark */
 };
 
 /* -1: not stated. The prompt with what was cached of it. */
@@ -50,11 +52,16 @@ struct delta {
     uint32_t choice;
     uint32_t tokens;      /* of DELTA_TOKENS */
     enum usage_sort sort; /* of DELTA_USAGE */
-    bool so_far;          /* text is all since the start, not only what is new */
-    bool of_choice;       /* usage is of this choice (or prompt of several) alone */
-    struct slice
-        text; /* DELTA_TEXT … DELTA_REFUSAL: never empty; FINISH: the reason; ERROR: the message */
+    bool so_far; /* text is (DELTA_TOKENS: tokens are) all since the start, not only what is new */
+    bool of_choice;    /* usage is of this choice (or prompt of several) alone */
+    bool of_message;   /* text of a stream that stands where a document has it: what deltas said
+                          before, it says again */
+    bool opens;        /* DELTA_TOOL: the name, with which a call begins */
+    bool unless_sent;  /* DELTA_HIDDEN: but for thinking whose text has come by now */
+    struct slice text; /* DELTA_TEXT … DELTA_REFUSAL: never empty; FINISH: the reason; ERROR: the
+                          message; LOADED: the server's word for it, or none */
     struct usage usage;
+    int64_t total; /* with usage: of the prompt and all that was generated; 0: not stated */
     struct server_timings timings;
 };
 
@@ -68,8 +75,10 @@ struct dialect_request {
     int stream;                /* 1, 0; -1: not stated (dialect_streams) */
     bool usage_asked;          /* of a stream */
     bool echo;                 /* the reply repeats the prompt before what is generated */
+    bool ignore_eos;           /* it is to go on until max_tokens */
     int64_t max_tokens;        /* -1: not stated */
     int64_t choices;           /* n; 1 by default */
+    int64_t candidates;        /* generated and counted, of which choices are sent; 0: not stated */
     struct slice last_message; /* text of the last message, for people; may be cut */
     int64_t prompt_words;      /* runs of non-blanks in all texts of the prompt, and token ids */
     int64_t media;             /* pictures, sounds and files in the prompt */
@@ -182,9 +191,19 @@ extern const struct dialect *const dialect_all[];
 /* The dialect that claims it best, or NULL. */
 const struct dialect *dialect_find(struct slice method, struct slice target, struct slice body);
 
-/* Does d claim it by more than the shape of the body, at a path of no known API? */
-bool dialect_is_sure(const struct dialect *d, struct slice method, struct slice target,
-                     struct slice body);
+/* How well d knows a request that it claims. */
+enum dialect_trust {
+    DIALECT_LOOKS,  /* much else looks so: what bears it out is its reply */
+    DIALECT_LIKELY, /* the path and the body go together, but applications have such paths too: a
+                       good reply that is nothing like the dialect's speaks against it */
+    DIALECT_SURE
+};
+enum dialect_trust dialect_trust(const struct dialect *d, struct slice method, struct slice target,
+                                 struct slice body);
+
+/* False: what is sent there is for something else than to generate, as all know of that path
+ * (…/embeddings, …/cancel), whatever its body and the reply look like. */
+bool dialect_generates(struct slice target);
 
 /* Where the request does not tell: the dialect whose events or document this looks like most, or
  * NULL. */

@@ -29,6 +29,7 @@ static bool request(struct slice body, struct arena *a, struct dialect_request *
     static const struct asking_shape shape = {
         .prompts = {"prompt"},
         .limits = {"max_tokens", "n_predict"},
+        .choices = {"n", "n_cmpl"},
     };
     return asking_read(&shape, body, a, out);
 }
@@ -72,8 +73,8 @@ static struct slice finish_of(struct reading *r, const struct member *m)
 }
 
 /* tokens_evaluated is the whole prompt, timings.prompt_n what was not in the cache; tokens_cached
- * is what the cache holds at the end, and no part of the prompt. */
-static void read_counts(struct reading *r, const struct member *m, bool stop)
+ * is what the cache holds at the end, and no part of the prompt. All are of one prompt's answer. */
+static void read_counts(struct reading *r, uint32_t choice, const struct member *m, bool stop)
 {
     struct member cached = {.name = "cache_n"};
     reply_members_of(m[TIMINGS].value, &cached, 1);
@@ -81,8 +82,18 @@ static void read_counts(struct reading *r, const struct member *m, bool stop)
                       reply_count(cached.value), -1};
     if (u.completion == 0 && !stop) /* not counted yet */
         u.completion = -1;
-    reply_emit_usage(r, u, stop ? USAGE_STATED : USAGE_RUNNING);
+    if (u.prompt >= 0 || u.completion >= 0 || u.cached >= 0)
+        reading_emit(r, (struct delta){.kind = DELTA_USAGE,
+                                       .choice = choice,
+                                       .of_choice = true,
+                                       .sort = stop ? USAGE_STATED : USAGE_RUNNING,
+                                       .usage = u});
 }
+
+struct results {
+    struct reading *r;
+    uint32_t n; /* read so far */
+};
 
 static void read_result(void *ctx, struct slice value)
 {
@@ -100,16 +111,18 @@ static void read_result(void *ctx, struct slice value)
         [STOPPED_LIMIT] = {.name = "stopped_limit"},
         [STOPPED_WORD] = {.name = "stopped_word"},
     };
-    struct reading *r = ctx;
+    struct results *all = ctx;
+    struct reading *r = all->r;
     reply_members_of(value, m, PARTS);
     bool stop = slice_is(m[STOP].value, "true");
     int64_t index = reply_count(m[INDEX].value);
-    uint32_t choice = index < 0 || index > UINT32_MAX ? 0 : (uint32_t)index;
+    uint32_t choice = index < 0 || index > UINT32_MAX ? all->n : (uint32_t)index;
+    all->n++;
     reply_emit_tokens(r, choice, reply_length(m[TOKENS].value));
     reply_emit(r, DELTA_TEXT, choice, m[CONTENT].value);
     if (stop)
         reading_emit_text(r, DELTA_FINISH, choice, finish_of(r, m));
-    read_counts(r, m, stop);
+    read_counts(r, choice, m, stop);
     if (m[TIMINGS].value.n > 0)
         reading_timings(r, m[TIMINGS].value);
     reading_error(r, m[ERROR].value);
@@ -121,13 +134,14 @@ static void read_result(void *ctx, struct slice value)
 static bool says(struct reading *r, struct slice type)
 {
     struct member none = {.name = "content"};
+    struct results all = {r, 0};
     (void)type;
     if (!reply_members(r->text, &none, 1))
         return false;
     if (reply_is_array(r->text))
-        reply_elements(r->text, read_result, r);
+        reply_elements(r->text, read_result, &all);
     else
-        read_result(r, r->text);
+        read_result(&all, r->text);
     return true;
 }
 

@@ -9,9 +9,12 @@
 
 static int claims(struct slice method, struct slice target, struct slice body)
 {
-    (void)body;
-    return slice_is(method, "POST") && asking_ends(asking_path(target), "/api/v1/chat") ? CLAIM_BOTH
-                                                                                        : 0;
+    static const char *const names[] = {"model", "input"};
+    if (!slice_is(method, "POST") || !asking_ends(asking_path(target), "/api/v1/chat"))
+        return 0;
+    if (asking_members(body, names, 2) == 3)
+        return CLAIM_BOTH;
+    return asking_is_object(body) ? CLAIM_SHAPE : CLAIM_PATH; /* many have such a path */
 }
 
 static bool request(struct slice body, struct arena *a, struct dialect_request *out)
@@ -45,7 +48,7 @@ static void read_item(void *ctx, struct slice value)
     struct reading *r = ctx;
     reply_members_of(value, m, MEMBERS);
     if (reply_is(m[TYPE].value, "tool_call")) {
-        reply_emit(r, DELTA_TOOL, 0, m[TOOL].value);
+        reply_emit_name(r, m[TOOL].value);
         if (reply_is_object(m[ARGUMENTS].value))
             reading_emit_text(r, DELTA_TOOL, 0, m[ARGUMENTS].value);
     } else {
@@ -97,7 +100,7 @@ static bool says(struct reading *r, struct slice type)
     else if (slice_is(named, "reasoning.delta"))
         reply_emit(r, DELTA_REASONING, 0, m[CONTENT].value);
     else if (slice_is(named, "tool_call.start"))
-        reply_emit(r, DELTA_TOOL, 0, m[TOOL].value);
+        reply_emit_name(r, m[TOOL].value);
     else if (slice_is(named, "tool_call.arguments") && reply_is_object(m[ARGUMENTS].value))
         reading_emit_text(r, DELTA_TOOL, 0, m[ARGUMENTS].value);
     else if (slice_is(named, "message.start"))

@@ -8,21 +8,26 @@
 #include "traces/dialects/asking.h"
 #include "traces/dialects/reply.h"
 
-static int claims_path(struct slice method, struct slice target, const char *path)
+static int claims_path(struct slice method, struct slice target, struct slice body,
+                       const char *path)
 {
-    return slice_is(method, "POST") && asking_ends(asking_path(target), path) ? CLAIM_BOTH : 0;
+    static const char *const names[] = {"model"};
+    if (!slice_is(method, "POST") || !asking_ends(asking_path(target), path))
+        return 0;
+    /* Web applications like such paths too, and some know their model without being told. */
+    if (asking_members(body, names, 1) != 0)
+        return CLAIM_EITHER;
+    return asking_is_object(body) ? CLAIM_SHAPE : CLAIM_PATH;
 }
 
 static int chat_claims(struct slice method, struct slice target, struct slice body)
 {
-    (void)body;
-    return claims_path(method, target, "/api/chat");
+    return claims_path(method, target, body, "/api/chat");
 }
 
 static int generate_claims(struct slice method, struct slice target, struct slice body)
 {
-    (void)body;
-    return claims_path(method, target, "/api/generate");
+    return claims_path(method, target, body, "/api/generate");
 }
 
 static bool request(struct slice body, struct arena *a, struct dialect_request *out)
@@ -62,7 +67,7 @@ static void read_call(void *ctx, struct slice value)
     struct member m[] = {{.name = "name"}, {.name = "arguments"}};
     reply_members_of(value, &function, 1);
     reply_members_of(function.value, m, 2);
-    reply_emit(r, DELTA_TOOL, 0, m[0].value);
+    reply_emit_name(r, m[0].value);
     if (reply_is_object(m[1].value))
         reading_emit_text(r, DELTA_TOOL, 0, m[1].value);
     else
@@ -87,8 +92,12 @@ static void read_counts(struct reading *r, const struct member *counts, const st
     double prompt_ns = reply_number(times[0].value), eval_ns = reply_number(times[1].value);
     double load_ns = reply_number(times[2].value), total_ns = reply_number(times[3].value);
     struct usage u = {prompt, eval < 0 ? 0 : eval, -1, -1};
-    struct server_timings t = {prompt < 0 ? 0 : (double)prompt, prompt_ns / 1e6,
-                               (double)u.completion, eval_ns / 1e6, NAN, load_ns / 1e6,
+    struct server_timings t = {prompt < 0 ? 0 : (double)prompt,
+                               prompt_ns / 1e6,
+                               (double)u.completion,
+                               eval_ns / 1e6,
+                               NAN,
+                               load_ns / 1e6,
                                total_ns / 1e6};
     reply_emit_usage(r, u, USAGE_STATED);
     if (isnan(prompt_ns) && isnan(eval_ns))
@@ -96,6 +105,17 @@ static void read_counts(struct reading *r, const struct member *counts, const st
     if (eval > 0 && eval_ns > 0)
         t.predicted_per_second = (double)eval / (eval_ns / 1e9);
     reading_emit(r, (struct delta){.kind = DELTA_TIMINGS, .timings = t});
+}
+
+/* A request without a prompt loads the model, or unloads it. Older ones have no word for it, but
+ * they count and time nothing then. */
+static bool only_loads(struct reading *r, struct slice reason, const struct member *counts,
+                       size_t n)
+{
+    bool stated = reason.n > 0;
+    for (size_t i = 0; i < n; i++)
+        stated |= counts[i].value.n > 0;
+    return r->emitted == 0 && (!stated || slice_is(reason, "load") || slice_is(reason, "unload"));
 }
 
 static bool says(struct reading *r, struct slice type)
@@ -122,6 +142,8 @@ static bool says(struct reading *r, struct slice type)
     if (!slice_is(m[DONE].value, "true"))
         return true;
     struct slice reason = reply_text(r, m[REASON].value); /* none in older ones */
+    if (only_loads(r, reason, &m[COUNTS], MEMBERS - COUNTS))
+        reading_emit_text(r, DELTA_LOADED, 0, reason);
     reading_emit_text(r, DELTA_FINISH, 0, reason.n > 0 ? reason : slice_of("done"));
     read_counts(r, &m[COUNTS], &m[TIMES]);
     reading_emit(r, (struct delta){.kind = DELTA_DONE});

@@ -29,8 +29,10 @@ static bool kind_of(struct slice key, enum delta_kind *kind)
 struct said {
     enum delta_kind kind;
     uint32_t choice;
-    uint32_t tokens;                                     /* of DELTA_TOKENS */
-    struct slice text;                                   /* of the delta, or the part's value */
+    uint32_t tokens;   /* of DELTA_TOKENS */
+    bool of_message;   /* of a stream's choice, not in its delta */
+    bool opens;        /* DELTA_TOOL: the name */
+    struct slice text; /* of the delta, or the part's value */
     void (*read)(struct reading *r, struct slice value); /* of a part; NULL: a delta */
 };
 
@@ -43,6 +45,11 @@ struct reply {
     size_t n_parts;
     struct slice detail, message; /* where errors of FastAPI and of older vLLM have their text */
     bool is_error_object, epoch;  /* "object":"error"; "created":0 */
+    bool stream;                  /* an event, and no document */
+    struct slice broken;          /* a finish that is none */
+    bool has_usage;               /* where it belongs … */
+    struct slice usage;           /* … and elsewhere, by so many */
+    unsigned usages;
     struct said first[SAID_FIRST];
 };
 
@@ -124,7 +131,9 @@ static void read_function(struct message *m, struct jscan *s)
     while (jscan_pair(s, &key)) {
         bool known = slice_is(key, "name") || slice_is(key, "arguments");
         if (known && s->last == JT_STRING && s->text.n > 0)
-            hold_text(m->reply, DELTA_TOOL, reading_string(m->reply->r, s));
+            hold(m->reply, (struct said){.kind = DELTA_TOOL,
+                                         .text = reading_string(m->reply->r, s),
+                                         .opens = slice_is(key, "name")});
         if (!known || s->last != JT_OBJECT) {
             jscan_finish(s);
             continue;
@@ -157,15 +166,22 @@ static void read_tool_calls(struct message *m, struct jscan *s)
     }
 }
 
-static void read_message(struct reply *reply, struct jscan *s)
+/* What the delta or the message of a choice said. */
+struct held {
+    size_t from, to; /* in reply->said */
+    bool object;     /* it was there, and not null */
+    bool text;       /* there is text in it */
+};
+
+static struct held read_message(struct reply *reply, struct jscan *s)
 {
     struct message m = {.reply = reply};
-    struct slice key;
+    struct held held = {.from = reply->n, .to = reply->n, .object = s->last == JT_OBJECT};
+    struct slice key, other = slice_of("");
     bool role = false;
-    size_t before = reply->n;
-    if (s->last != JT_OBJECT) {
+    if (!held.object) {
         jscan_finish(s);
-        return;
+        return held;
     }
     while (jscan_pair(s, &key)) {
         enum delta_kind kind;
@@ -178,12 +194,19 @@ static void read_message(struct reply *reply, struct jscan *s)
         } else {
             if (slice_is(key, "role"))
                 role = s->last == JT_STRING && s->text.n > 0;
+            else if ((slice_is(key, "text") || slice_is(key, "response")) && s->last == JT_STRING)
+                other = reading_string(reply->r, s);
             jscan_finish(s);
         }
     }
+    if (reply->n == held.from && other.n > 0) /* where there is no content */
+        hold_text(reply, DELTA_TEXT, other);
+    held.text = reply->n > held.from;
     /* Many servers repeat the role in every delta: only one without text names the speaker. */
-    if (role && reply->n == before)
+    if (role && !held.text)
         hold_text(reply, DELTA_ROLE, (struct slice){NULL, 0});
+    held.to = reply->n;
+    return held;
 }
 
 /* How many elements an array has. */
@@ -199,36 +222,100 @@ static uint32_t read_length(struct jscan *s)
     return n;
 }
 
-static void read_choice(struct reply *reply, struct jscan *s)
+/* Takes back what was held, from before or behind the other's. */
+static void drop(struct reply *reply, struct held *gone, struct held *other)
 {
-    struct slice key, finish = slice_of("");
-    int64_t index = 0;
-    uint32_t tokens = 0;
-    size_t before = reply->n;
-    while (jscan_pair(s, &key)) {
-        if (slice_is(key, "delta") || slice_is(key, "message")) {
-            reply->n = before; /* of several the last counts */
-            read_message(reply, s);
-            continue;
-        }
-        if (slice_is(key, "token_ids")) { /* vLLM, when asked */
-            tokens = read_length(s);
-            continue;
-        }
+    size_t n = gone->to - gone->from;
+    if (n == 0)
+        return;
+    memmove(reply->said + gone->from, reply->said + gone->to,
+            (reply->n - gone->to) * sizeof *reply->said);
+    reply->n -= n;
+    if (other->from >= gone->to) {
+        other->from -= n;
+        other->to -= n;
+    }
+    *gone = (struct held){0};
+}
+
+struct choice {
+    struct held delta, message;
+    struct slice finish;
+    int64_t index;
+    uint32_t tokens;
+};
+
+/* A stream has deltas and a document a message, but servers send the other one beside it: null,
+ * empty, or (at the end of a stream) with all of the text once more. */
+static void choose(struct reply *reply, struct choice *c)
+{
+    bool by_message = c->message.text && !(reply->stream && c->delta.text);
+    if (reply->stream && c->delta.object && c->finish.n == 0)
+        by_message = false;
+    if (by_message || !c->delta.object)
+        drop(reply, &c->delta, &c->message);
+    else
+        drop(reply, &c->message, &c->delta);
+    for (size_t i = c->message.from; reply->stream && i < c->message.to; i++)
+        reply->said[i].of_message = true;
+}
+
+static void hold_part(struct reply *reply, struct jscan *s,
+                      void (*read)(struct reading *r, struct slice value))
+{
+    hold(reply, (struct said){.text = jscan_whole(s), .read = read});
+}
+
+/* Usage where others do not have it: Moonshot's in its choice, Groq's in a member of its own. */
+static void hold_usage(struct reply *reply, struct jscan *s)
+{
+    if (s->last == JT_OBJECT)
+        reply->usages++;
+    reply->usage = jscan_whole(s);
+}
+
+static void read_choice_member(struct reply *reply, struct jscan *s, struct slice key,
+                               struct choice *c)
+{
+    if (slice_is(key, "delta")) {
+        drop(reply, &c->delta, &c->message); /* of several the last counts */
+        c->delta = read_message(reply, s);
+    } else if (slice_is(key, "message")) {
+        drop(reply, &c->message, &c->delta);
+        c->message = read_message(reply, s);
+    } else if (slice_is(key, "token_ids")) { /* vLLM, when asked */
+        c->tokens = read_length(s);
+    } else if (slice_is(key, "error")) { /* OpenRouter */
+        hold_part(reply, s, reading_error);
+    } else if (slice_is(key, "usage")) {
+        hold_usage(reply, s);
+    } else {
         if (slice_is(key, "finish_reason"))
-            finish =
+            c->finish =
                 s->last == JT_STRING && s->text.n > 0 ? reading_string(reply->r, s) : slice_of("");
         else if (slice_is(key, "index"))
-            jscan_int(s, &index);
+            jscan_int(s, &c->index);
         jscan_finish(s);
     }
-    if (tokens > 0)
-        hold(reply, (struct said){.kind = DELTA_TOKENS, .tokens = tokens});
-    if (finish.n > 0)
-        hold_text(reply, DELTA_FINISH, finish);
-    if (index > 0 && index <= UINT32_MAX) {
+}
+
+static void read_choice(struct reply *reply, struct jscan *s)
+{
+    struct choice c = {.finish = slice_of("")};
+    struct slice key;
+    size_t before = reply->n;
+    while (jscan_pair(s, &key))
+        read_choice_member(reply, s, key, &c);
+    choose(reply, &c);
+    if (c.tokens > 0)
+        hold(reply, (struct said){.kind = DELTA_TOKENS, .tokens = c.tokens});
+    if (reading_is_failure(c.finish))
+        reply->broken = c.finish;
+    else if (c.finish.n > 0)
+        hold_text(reply, DELTA_FINISH, c.finish);
+    if (c.index > 0 && c.index <= UINT32_MAX) {
         for (size_t i = before; i < reply->n; i++)
-            reply->said[i].choice = (uint32_t)index;
+            reply->said[i].choice = (uint32_t)c.index;
     }
 }
 
@@ -246,34 +333,41 @@ static void read_choices(struct reply *reply, struct jscan *s)
     }
 }
 
-static void hold_part(struct reply *reply, struct jscan *s,
-                      void (*read)(struct reading *r, struct slice value))
-{
-    hold(reply, (struct said){.text = jscan_whole(s), .read = read});
-}
-
 /* What is read of an event at its top level. False: the member is none of it. */
 static bool read_member(struct reply *reply, struct jscan *s, struct slice key)
 {
     if (reply->n_parts == PARTS_MAX)
         return false;
-    if (slice_is(key, "choices"))
+    if (slice_is(key, "choices")) {
         read_choices(reply, s);
-    else if (slice_is(key, "usage"))
+    } else if (slice_is(key, "usage")) {
+        reply->has_usage |= s->last == JT_OBJECT;
         hold_part(reply, s, reading_usage);
-    else if (slice_is(key, "timings"))
+    } else if (slice_is(key, "timings")) {
         hold_part(reply, s, reading_timings);
-    else if (slice_is(key, "error"))
+    } else if (slice_is(key, "error")) {
         hold_part(reply, s, reading_error);
-    else
+    } else {
         return false;
+    }
     reply->n_parts++;
     return true;
 }
 
 static bool is_string(const struct jscan *s, const char *text)
 {
-    return s->last == JT_STRING && slice_is(s->text, text);
+    return s->last == JT_STRING && jscan_raw_is(s->text, text);
+}
+
+static void read_groq(struct reply *reply, struct jscan *s)
+{
+    struct slice key;
+    while (jscan_pair(s, &key)) {
+        if (slice_is(key, "usage"))
+            hold_usage(reply, s);
+        else
+            jscan_finish(s);
+    }
 }
 
 /* What else is looked at there. */
@@ -291,7 +385,10 @@ static void read_name(struct reply *reply, struct jscan *s, struct slice key)
         reply->r->keepalive |= is_string(s, "keepalive");
     else if (slice_is(key, "id"))
         reply->r->keepalive |= is_string(s, "chatcmpl-keepalive");
-    jscan_finish(s);
+    if (slice_is(key, "x_groq") && s->last == JT_OBJECT)
+        read_groq(reply, s);
+    else
+        jscan_finish(s);
 }
 
 /* Reads the whole text once. False: it is no JSON, and what is held says nothing. */
@@ -322,6 +419,8 @@ static void release(struct reply *reply)
             reading_emit(r, (struct delta){.kind = said->kind,
                                            .choice = said->choice,
                                            .tokens = said->tokens,
+                                           .of_message = said->of_message,
+                                           .opens = said->opens,
                                            .text = said->text});
     }
 }
@@ -330,6 +429,10 @@ static void conclude(struct reply *reply, bool is_error)
 {
     struct reading *r = reply->r;
     release(reply);
+    if (!reply->has_usage && reply->usages == 1) /* of several, each is of its choice */
+        reading_usage(r, reply->usage);
+    if (r->errors == 0 && reply->broken.n > 0)
+        reading_emit_text(r, DELTA_ERROR, 0, reply->broken);
     if (r->emitted == 0 && reply->n_parts == 0)
         reading_error(r, reply->detail);
     if (r->errors == 0 && (is_error || reply->is_error_object))
@@ -341,11 +444,11 @@ static void conclude(struct reply *reply, bool is_error)
         reading_emit(r, (struct delta){.kind = ping ? DELTA_PING : DELTA_EMPTY});
 }
 
-static int read_reply(struct reading *r, bool is_error)
+static int read_reply(struct reading *r, bool stream, bool is_error)
 {
-    struct reply reply = {.r = r, .cap = SAID_FIRST};
+    struct reply reply = {.r = r, .cap = SAID_FIRST, .stream = stream};
     reply.said = reply.first;
-    reply.detail = reply.message = slice_of("");
+    reply.detail = reply.message = reply.broken = slice_of("");
     buf_clear(r->scratch);
     if (take_reply(&reply))
         conclude(&reply, is_error);
@@ -369,13 +472,13 @@ static int read_event(const struct event *ev, struct buf *scratch, struct delta_
         reading_emit(&r, (struct delta){.kind = DELTA_PING});
         return r.rc;
     }
-    return read_reply(&r, is_error);
+    return read_reply(&r, true, is_error);
 }
 
 static int read_document(struct slice body, struct buf *scratch, struct delta_sink out)
 {
     struct reading r = {.text = reading_trimmed(body), .scratch = scratch, .out = out};
-    return read_reply(&r, false);
+    return read_reply(&r, false, false);
 }
 
 const struct dialect dialect_openai_chat = {

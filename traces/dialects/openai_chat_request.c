@@ -47,7 +47,8 @@ bool openai_chat_request(struct slice body, struct arena *a, struct dialect_requ
         .prompts = {"messages"},
         .limits = {"max_tokens", "max_completion_tokens"},
         .nested = {"stream_options"},
-        .choices = "n",
+        .choices = {"n"},
+        .candidates = "best_of", /* vLLM had it here too */
     };
     return asking_read(&shape, body, a, out);
 }

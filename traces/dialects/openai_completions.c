@@ -29,7 +29,8 @@ static bool request(struct slice body, struct arena *a, struct dialect_request *
         .prompts = {"prompt", "suffix"},
         .limits = {"max_tokens"},
         .nested = {"stream_options"},
-        .choices = "n",
+        .choices = {"n"},
+        .candidates = "best_of",
     };
     return asking_read(&shape, body, a, out);
 }
@@ -62,7 +63,9 @@ static void read_choice(void *ctx, struct slice value)
     reply_emit_tokens(r, choice, reply_length(m[IDS].value));
     reply_emit(r, DELTA_REASONING, choice, m[REASONING].value);
     reply_emit(r, DELTA_TEXT, choice, m[TEXT].value);
-    reply_emit(r, DELTA_FINISH, choice, m[FINISH].value); /* TGI: "" while it goes on */
+    bool failed = reading_is_failure(reply_text(r, m[FINISH].value));
+    reply_emit(r, failed ? DELTA_ERROR : DELTA_FINISH, choice,
+               m[FINISH].value); /* TGI: "" while it goes on */
 }
 
 static bool says(struct reading *r, struct slice type)

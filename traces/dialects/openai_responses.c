@@ -12,9 +12,14 @@
 static int claims(struct slice method, struct slice target, struct slice body)
 {
     static const char *const names[] = {"input"};
-    if (!slice_is(method, "POST") || !asking_ends(asking_path(target), "/responses"))
+    struct slice path = asking_path(target);
+    if (!slice_is(method, "POST") || !asking_ends(path, "/responses"))
         return 0;
-    return asking_members(body, names, 1) != 0 ? CLAIM_BOTH : CLAIM_PATH;
+    if (asking_members(body, names, 1) != 0)
+        return CLAIM_BOTH;
+    /* A survey's are sent to such a path too; without an input there may be a kept prompt. */
+    bool own = slice_is(path, "/responses") || asking_ends(path, "/v1/responses");
+    return own || !asking_is_object(body) ? CLAIM_PATH : CLAIM_SHAPE;
 }
 
 static bool request(struct slice body, struct arena *a, struct dialect_request *out)
@@ -31,17 +36,18 @@ static int recognises(struct slice data)
     struct member m[] = {{.name = "type"}, {.name = "object"}};
     if (!reply_members(data, m, 2))
         return 0;
-    if (m[0].value.n > 10 && memcmp(m[0].value.p, "\"response.", 10) == 0)
+    if (reply_starts(m[0].value, "response."))
         return CLAIM_BOTH;
     return reply_is(m[1].value, "response") ? CLAIM_BOTH : 0;
 }
 
 static void read_usage(struct reading *r, struct slice value)
 {
-    enum { INPUT, OUTPUT, INPUT_DETAILS, OUTPUT_DETAILS, MEMBERS };
+    enum { INPUT, OUTPUT, TOTAL, INPUT_DETAILS, OUTPUT_DETAILS, MEMBERS };
     struct member m[MEMBERS] = {
         [INPUT] = {.name = "input_tokens"},
         [OUTPUT] = {.name = "output_tokens"},
+        [TOTAL] = {.name = "total_tokens"},
         [INPUT_DETAILS] = {.name = "input_tokens_details"},
         [OUTPUT_DETAILS] = {.name = "output_tokens_details"},
     };
@@ -51,7 +57,10 @@ static void read_usage(struct reading *r, struct slice value)
     reply_members_of(m[OUTPUT_DETAILS].value, &reasoning, 1);
     struct usage u = {reply_count(m[INPUT].value), reply_count(m[OUTPUT].value),
                       reply_count(cached.value), reply_count(reasoning.value)};
-    reply_emit_usage(r, u, USAGE_STATED);
+    int64_t total = reply_count(m[TOTAL].value);
+    if (u.prompt >= 0 || u.completion >= 0)
+        reading_emit(
+            r, (struct delta){.kind = DELTA_USAGE, .usage = u, .total = total > 0 ? total : 0});
 }
 
 /* --- documents: what the last event repeats ----------------------------------------------- */
@@ -87,7 +96,7 @@ static void read_item(void *ctx, struct slice value)
     reply_members_of(value, m, MEMBERS);
     struct texts t = {ctx, reply_is(m[TYPE].value, "reasoning")};
     if (is_call(m[TYPE].value)) {
-        reply_emit(t.r, DELTA_TOOL, 0, m[NAME].value);
+        reply_emit_name(t.r, m[NAME].value);
         reply_emit(t.r, DELTA_TOOL, 0, m[ARGUMENTS].value);
         reply_emit(t.r, DELTA_TOOL, 0, m[INPUT].value);
         return;
@@ -163,7 +172,7 @@ static void read_added(struct reading *r, struct slice item)
     struct member m[] = {{.name = "type"}, {.name = "name"}, {.name = "role"}};
     reply_members_of(item, m, 3);
     if (is_call(m[0].value))
-        reply_emit(r, DELTA_TOOL, 0, m[1].value);
+        reply_emit_name(r, m[1].value);
     else if (m[2].value.n > 0)
         reading_emit(r, (struct delta){.kind = DELTA_ROLE});
 }

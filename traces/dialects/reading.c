@@ -75,9 +75,23 @@ double reading_number(struct jscan *s)
     return v;
 }
 
+/* A string of digits alone: proxies pass counts on as texts. */
+static double digits(struct slice text)
+{
+    double v = text.n > 0 && text.n <= 16 ? 0 : NAN;
+    for (size_t i = 0; i < text.n; i++)
+        v = text.p[i] >= '0' && text.p[i] <= '9' ? 10 * v + (text.p[i] - '0') : NAN;
+    return v;
+}
+
 int64_t reading_count(struct jscan *s)
 {
-    double v = reading_number(s);
+    double v = NAN;
+    if (jscan_next(s) == JT_NUMBER)
+        jscan_double(s, &v);
+    else if (s->last == JT_STRING)
+        v = digits(s->text);
+    jscan_finish(s);
     return v >= 0 && v <= 9007199254740992.0 ? (int64_t)v : -1;
 }
 
@@ -97,9 +111,27 @@ static void read_details(struct jscan *s, const char *name, int64_t *out)
     }
 }
 
+/* Gateways fill in the names of another API too, and zeros with them: only where there is no other
+ * count these count. */
+static void fill_in(struct usage *u, const struct usage *other)
+{
+    bool named = u->prompt >= 0 || u->completion >= 0;
+    if (named)
+        return;
+    u->prompt = other->prompt;
+    u->completion = other->completion;
+    if (u->cached < 0)
+        u->cached = other->cached;
+    if (u->reasoning < 0)
+        u->reasoning = other->reasoning;
+}
+
 void reading_usage(struct reading *r, struct slice value)
 {
     struct usage u = {-1, -1, -1, -1};
+    struct usage other =
+        u; /* by the names of OpenAI's responses: the old mlx-vlm has these alone */
+    int64_t total = -1;
     struct jscan s = jscan_over_valid(value);
     struct slice key;
     if (jscan_next(&s) != JT_OBJECT)
@@ -107,19 +139,31 @@ void reading_usage(struct reading *r, struct slice value)
     while (jscan_member(&s, &key)) {
         if (slice_is(key, "prompt_tokens"))
             u.prompt = reading_count(&s);
+        else if (slice_is(key, "input_tokens"))
+            other.prompt = reading_count(&s);
         else if (slice_is(key, "completion_tokens"))
             u.completion = reading_count(&s);
+        else if (slice_is(key, "output_tokens"))
+            other.completion = reading_count(&s);
+        else if (slice_is(key, "total_tokens"))
+            total = reading_count(&s);
         else if (slice_is(key, "cached_tokens")) /* omlx */
             u.cached = reading_count(&s);
         else if (slice_is(key, "prompt_tokens_details"))
             read_details(&s, "cached_tokens", &u.cached);
+        else if (slice_is(key, "input_tokens_details"))
+            read_details(&s, "cached_tokens", &other.cached);
         else if (slice_is(key, "completion_tokens_details"))
             read_details(&s, "reasoning_tokens", &u.reasoning);
+        else if (slice_is(key, "output_tokens_details"))
+            read_details(&s, "reasoning_tokens", &other.reasoning);
         else
             jscan_skip(&s);
     }
+    fill_in(&u, &other);
     if (u.prompt >= 0 || u.completion >= 0 || u.cached >= 0 || u.reasoning >= 0)
-        reading_emit(r, (struct delta){.kind = DELTA_USAGE, .usage = u});
+        reading_emit(
+            r, (struct delta){.kind = DELTA_USAGE, .usage = u, .total = total > 0 ? total : 0});
 }
 
 /* llama.cpp's own clock; milliseconds. */
@@ -157,30 +201,59 @@ void reading_timings(struct reading *r, struct slice value)
         reading_emit(r, (struct delta){.kind = DELTA_TIMINGS, .timings = t});
 }
 
+/* Behind the first token of a value: is it more than a name without anything in it? */
+static bool says_something(const struct jscan *s)
+{
+    struct jscan inside = *s;
+    double v = NAN;
+    switch (s->last) {
+    case JT_STRING:
+        return s->text.n > 0;
+    case JT_NUMBER:
+        return !jscan_double(s, &v) || v != 0;
+    case JT_TRUE:
+        return true;
+    case JT_OBJECT:
+        return jscan_next(&inside) == JT_KEY;
+    case JT_ARRAY:
+        return jscan_element(&inside);
+    default:
+        return false;
+    }
+}
+
+bool reading_is_failure(struct slice finish)
+{
+    return slice_is(finish, "error") || slice_is(finish, "abort");
+}
+
 /* An error is an object with a message, or (mlx-vlm, mlx-lm, Ollama) a string, or (FastAPI's
  * detail) a list. */
 void reading_error(struct reading *r, struct slice value)
 {
     struct jscan s = jscan_over_valid(value);
     struct slice key, message = value;
+    bool says = false;
     switch (jscan_next(&s)) {
     case JT_STRING:
         if (s.text.n > 0)
             reading_emit_text(r, DELTA_ERROR, 0, reading_string(r, &s));
         return;
     case JT_OBJECT:
-        while (jscan_member(&s, &key)) {
-            if (slice_is(key, "message") && jscan_next(&s) == JT_STRING && s.text.n > 0)
+        while (jscan_pair(&s, &key)) {
+            says |= says_something(&s);
+            if (slice_is(key, "message") && s.last == JT_STRING && s.text.n > 0)
                 message = reading_string(r, &s);
-            else if (s.last == JT_KEY)
-                jscan_skip(&s);
-            else
-                jscan_finish(&s);
+            jscan_finish(&s);
         }
+        if (!says)
+            return;
         break;
     case JT_ARRAY:
     case JT_NUMBER:
     case JT_TRUE:
+        if (!says_something(&s))
+            return;
         break;
     default: /* null and false: no error */
         return;

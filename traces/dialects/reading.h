@@ -35,20 +35,24 @@ struct slice reading_value(struct jscan *s);
 struct slice reading_string(struct reading *r, const struct jscan *s);
 
 /* The number that starts next: NAN, and -1, if it is none, or for a count if it is no number of
- * things. */
+ * things. A count may stand in a string. */
 double reading_number(struct jscan *s);
 int64_t reading_count(struct jscan *s);
 
 /* Whole values that the scanner has been through already (jscan_over_valid). */
 
-/* OpenAI's usage object: DELTA_USAGE if it states anything. */
+/* OpenAI's usage object, or one with the names of its responses: DELTA_USAGE if it states anything.
+ */
 void reading_usage(struct reading *r, struct slice value);
 
 /* llama.cpp's timings object: DELTA_TIMINGS if it states anything. */
 void reading_timings(struct reading *r, struct slice value);
 
-/* An error as an object with a message, a string, or a list: DELTA_ERROR; null and false are none.
- */
+/* An error as an object with a message, a string, or a list: DELTA_ERROR. What says nothing is none:
+ * null, false, 0, an empty text, list or object, and an object of these alone. */
 void reading_error(struct reading *r, struct slice value);
+
+/* Is that word, given as the reason of a finish, the name of a failure? */
+bool reading_is_failure(struct slice finish);
 
 #endif

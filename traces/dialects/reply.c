@@ -2,6 +2,7 @@
 #include "traces/dialects/reply.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "traces/base/jscan.h"
 
@@ -61,7 +62,19 @@ int64_t reply_count(struct slice value)
 bool reply_is(struct slice value, const char *text)
 {
     return value.n >= 2 && value.p[0] == '"' &&
-           slice_is((struct slice){value.p + 1, value.n - 2}, text);
+           jscan_raw_is((struct slice){value.p + 1, value.n - 2}, text);
+}
+
+bool reply_starts(struct slice value, const char *text)
+{
+    char room[JSCAN_KEY_BYTES];
+    size_t n = strlen(text);
+    if (value.n < 2 || value.p[0] != '"')
+        return false;
+    struct slice s = {value.p + 1, value.n - 2};
+    if (memchr(s.p, '\\', s.n) != NULL && !jscan_plain(s, room, sizeof room, &s))
+        return false;
+    return s.n >= n && memcmp(s.p, text, n) == 0;
 }
 
 bool reply_is_object(struct slice value)
@@ -126,6 +139,13 @@ void reply_emit(struct reading *r, enum delta_kind kind, uint32_t choice, struct
         reading_emit_text(r, kind, choice, text);
 }
 
+void reply_emit_name(struct reading *r, struct slice value)
+{
+    struct slice text = reply_text(r, value);
+    if (text.n > 0)
+        reading_emit(r, (struct delta){.kind = DELTA_TOOL, .text = text, .opens = true});
+}
+
 void reply_emit_tokens(struct reading *r, uint32_t choice, size_t n)
 {
     if (n > 0)
@@ -158,6 +178,8 @@ static void read_all(struct reading *r, struct slice type, reply_reader *says)
     }
     if (is_error && r->errors == 0)
         reading_error(r, r->text);
+    if (is_error && r->errors == 0) /* an empty one */
+        reading_emit_text(r, DELTA_ERROR, 0, r->text);
     if (r->emitted == 0)
         reading_emit(r, (struct delta){.kind = DELTA_EMPTY});
 }

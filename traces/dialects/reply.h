@@ -22,10 +22,11 @@ void reply_members_of(struct slice value, struct member *m, size_t n);
 
 /* A value's text without its quotes and escapes: empty if it is no string. */
 struct slice reply_text(struct reading *r, struct slice value);
-int64_t reply_count(struct slice value);             /* -1: no count */
-double reply_number(struct slice value);             /* NAN: no number */
-bool reply_is(struct slice value, const char *text); /* is it the string text, written plainly? */
-bool reply_is_object(struct slice value);            /* with at least one member */
+int64_t reply_count(struct slice value);                 /* -1: no count */
+double reply_number(struct slice value);                 /* NAN: no number */
+bool reply_is(struct slice value, const char *text);     /* is it the string text? */
+bool reply_starts(struct slice value, const char *text); /* is it a string that starts so? */
+bool reply_is_object(struct slice value);                /* with at least one member */
 bool reply_is_array(struct slice value);
 
 /* Calls each(ctx, element) for the elements of an array. */
@@ -35,6 +36,7 @@ size_t reply_length(struct slice value);      /* of an array; 0: it is none, or 
 
 /* A delta with text, unless the value is no string or an empty one. */
 void reply_emit(struct reading *r, enum delta_kind kind, uint32_t choice, struct slice value);
+void reply_emit_name(struct reading *r, struct slice value); /* of a tool that is called */
 void reply_emit_tokens(struct reading *r, uint32_t choice, size_t n); /* unless n is 0 */
 void reply_emit_usage(struct reading *r, struct usage u, enum usage_sort sort);
 void reply_emit_rate(struct reading *r, double tokens_per_second); /* unless it is NAN */

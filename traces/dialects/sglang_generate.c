@@ -19,7 +19,7 @@ static int claims(struct slice method, struct slice target, struct slice body)
     unsigned has = asking_members(body, names, 3);
     if ((has & (HAS_TEXT | HAS_IDS)) == 0)
         return 0;
-    return (has & HAS_PARAMS) != 0 ? CLAIM_BOTH : CLAIM_EITHER;
+    return (has & HAS_PARAMS) != 0 ? CLAIM_BOTH : CLAIM_SHAPE; /* speech is asked for so too */
 }
 
 static bool request(struct slice body, struct arena *a, struct dialect_request *out)
@@ -28,6 +28,7 @@ static bool request(struct slice body, struct arena *a, struct dialect_request *
         .prompts = {"text", "input_ids"},
         .limits = {"max_new_tokens"},
         .nested = {"sampling_params"},
+        .choices = {"n"},
     };
     return asking_read(&shape, body, a, out);
 }
@@ -46,6 +47,7 @@ static int recognises(struct slice data)
 struct answer {
     struct reading *r;
     bool so_far; /* of a stream */
+    uint32_t n;  /* answers read so far */
 };
 
 /* {"type":"length","length":8}, or its type alone, or null. */
@@ -83,24 +85,38 @@ static void read_meta(struct reading *r, uint32_t choice, struct slice value)
                                        .usage = u});
 }
 
+static void read_ids(const struct answer *a, uint32_t choice, struct slice value)
+{
+    size_t n = reply_length(value);
+    if (n > 0 && n <= UINT32_MAX)
+        reading_emit(a->r, (struct delta){.kind = DELTA_TOKENS,
+                                          .choice = choice,
+                                          .so_far = a->so_far,
+                                          .tokens = (uint32_t)n});
+}
+
 static void read_answer(void *ctx, struct slice value)
 {
-    enum { TEXT, META, INDEX, ERROR, MEMBERS };
+    enum { TEXT, META, INDEX, ERROR, IDS, MEMBERS };
     struct member m[MEMBERS] = {
         [TEXT] = {.name = "text"},
         [META] = {.name = "meta_info"},
-        [INDEX] = {.name = "index"}, /* of the prompt, in a list of them */
+        [INDEX] = {.name = "index"}, /* of the answer, in a stream of several; else its place */
         [ERROR] = {.name = "error"},
+        [IDS] = {.name = "output_ids"}, /* without a tokenizer there is no text */
     };
     struct answer *a = ctx;
     reply_members_of(value, m, MEMBERS);
     int64_t index = reply_count(m[INDEX].value);
-    uint32_t choice = index < 0 || index > UINT32_MAX ? 0 : (uint32_t)index;
+    uint32_t choice = index < 0 || index > UINT32_MAX ? a->n : (uint32_t)index;
+    a->n++;
     struct slice text = reply_text(a->r, m[TEXT].value);
     if (text.n > 0)
         reading_emit(a->r,
                      (struct delta){
                          .kind = DELTA_TEXT, .choice = choice, .so_far = a->so_far, .text = text});
+    else
+        read_ids(a, choice, m[IDS].value);
     read_meta(a->r, choice, m[META].value);
     reading_error(a->r, m[ERROR].value);
 }
@@ -108,7 +124,7 @@ static void read_answer(void *ctx, struct slice value)
 static bool read_all(struct reading *r, bool so_far)
 {
     struct member none = {.name = "text"};
-    struct answer a = {r, so_far};
+    struct answer a = {r, so_far, 0};
     if (!reply_members(r->text, &none, 1))
         return false;
     if (reply_is_array(r->text))

@@ -16,9 +16,9 @@ static int claims(struct slice method, struct slice target, struct slice body)
     bool inputs = asking_members(body, names, 1) != 0;
     if (asking_ends(path, "/generate_stream"))
         return inputs ? CLAIM_BOTH : CLAIM_PATH;
-    if (asking_ends(path, "/generate") || asking_ends(path, "/invocations") || slice_is(path, "/"))
-        return inputs ? CLAIM_BOTH : 0;
-    return inputs ? CLAIM_SHAPE : 0;
+    if (asking_ends(path, "/generate"))
+        return inputs ? CLAIM_EITHER : 0;
+    return inputs ? CLAIM_SHAPE : 0; /* at "/" and /invocations classifiers are asked so too */
 }
 
 static bool request(struct slice body, struct arena *a, struct dialect_request *out)

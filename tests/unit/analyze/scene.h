@@ -52,8 +52,9 @@ static inline struct request *scene_add(struct audit *a, struct act x)
         size_t read = x.reads > 0 ? k * x.reads / x.events : k;
         if (x.reads > 0)
             share = x.reads > 1 ? (double)read / (double)(x.reads - 1) : 0;
-        struct output_event o = {scene_ns(x.first + share * (x.last - x.first)), frame + 10 + read,
-                                 x.event_bytes > 0 ? x.event_bytes : 4, -1};
+        struct output_event o = {scene_ns(x.first + share * (x.last - x.first)),
+                                 (uint32_t)(frame + 10 + read),
+                                 x.event_bytes > 0 ? x.event_bytes : 4};
         VEC_PUSH(&r->out, o);
         r->text_bytes += o.bytes;
     }

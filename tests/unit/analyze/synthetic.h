@@ -71,7 +71,7 @@ static inline size_t made_request(struct audit *a, struct made m)
     };
     for (size_t i = 0; i < m.events; i++) {
         int64_t t = EPOCH_NS + (m.first + (int64_t)i * m.step) * MS;
-        VEC_PUSH(&r.out, ((struct output_event){t, 1000 * r.id + i, 4, -1}));
+        VEC_PUSH(&r.out, ((struct output_event){t, (uint32_t)(1000 * r.id + i), 4}));
         r.text_bytes += 4;
     }
     int64_t end = m.first + (m.events > 0 ? (int64_t)(m.events - 1) * m.step : 0);

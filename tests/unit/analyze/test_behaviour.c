@@ -442,6 +442,21 @@ static void p93_early_stops(void **state)
     }
 }
 
+static void early_although_ignore_eos_was_asked(void **state)
+{
+    (void)state;
+    for (int asked = 0; asked < 2; asked++) {
+        struct audit a = {0};
+        answers(&a, 0, 20); /* none reaches the limit: nine have 150 of 200 */
+        for (size_t i = 0; i < a.requests.n; i++)
+            a.requests.v[i].asked.ignore_eos = asked;
+        judge(&a, &audit_defaults);
+        if ((found(&a, "requests.early-stop") != NULL) != asked)
+            fail_msg("ignore_eos %d", asked);
+        audit_free(&a);
+    }
+}
+
 /* --- reuse ------------------------------------------------------------------------------------ */
 
 /* Four bodies, each sent four times; the repeats take a share of the first one's ttft. */
@@ -472,8 +487,9 @@ static void known_prompts(void **state)
     } cases[] = {
         {0.1, 0, true}, /* it does not say so, but is ten times as fast */
         {0.9, 0, false},
-        {0.2, 900, true},  /* it says so */
-        {0.95, 100, false} /* a template that all prompts share */
+        {0.2, 900, true},    /* it says so */
+        {0.95, 100, false},  /* a template that all prompts share */
+        {0.95, 90000, false} /* that the count of the prompt leaves out: 9000 % of it */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct audit a = {0};
@@ -481,12 +497,28 @@ static void known_prompts(void **state)
         judge(&a, &audit_defaults);
         near(figure(&a, "repeated_share", "value")->value, 0.75, 0);
         near(figure(&a, "repeat_ttft", "p50")->value, cases[i].ratio, 1e-9);
-        if (cases[i].cached > 0)
+        if (cases[i].cached > 1000)
+            assert_true(isnan(figure(&a, "cached_share", "value")->value));
+        else if (cases[i].cached > 0)
             near(figure(&a, "cached_share", "value")->value, (double)cases[i].cached / 1000, 1e-12);
         if ((found(&a, "server.cache-reuse") != NULL) != cases[i].found)
             fail_msg("case %zu: %s", i, cases[i].found ? "not found" : "found");
         audit_free(&a);
     }
+}
+
+/* The repeats are faster, and the server says that it knew none of them: it was cold (P63). */
+static void a_warm_server_is_no_cache(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    repeats(&a, 0.1, 0);
+    for (size_t i = 0; i < a.requests.n; i++)
+        a.requests.v[i].usage.cached = 0;
+    judge(&a, &audit_defaults);
+    assert_null(found(&a, "server.cache-reuse"));
+    assert_non_null(found(&a, "load.repeated-prompts"));
+    audit_free(&a);
 }
 
 /* Five repeats of a workload without salt are five runs; that the last four are known is one
@@ -540,8 +572,10 @@ int main(void)
         cmocka_unit_test(a_serial_server_queues),
         cmocka_unit_test(a_busy_server_does_not),
         cmocka_unit_test(p93_early_stops),
+        cmocka_unit_test(early_although_ignore_eos_was_asked),
         cmocka_unit_test(known_prompts),
         cmocka_unit_test(reuse_is_seen_over_repeats),
+        cmocka_unit_test(a_warm_server_is_no_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static void what_a_tool_prints_is_held_against_the_figure(void **state)
         for (size_t n = 0, k = 0; clumped && n < 5; n++) {
             for (size_t i = 0; i < sizes[n]; i++, k++) {
                 r->out.v[k].t_ns = scene_ns(1 + 0.2 * (double)n);
-                r->out.v[k].packet = 100 + n;
+                r->out.v[k].packet = 100 + (uint32_t)n;
             }
         }
         scene_figures(&a);

@@ -283,6 +283,75 @@ static void p90_broken_streams_as_answers(void **state)
     audit_free(&a);
 }
 
+/* --- every kind at once ------------------------------------------------------------------------
+ */
+
+/* Four answers of 5 s, one of them without any text; one broken off behind 1.5 s of text, one with
+ * an error behind as much, one with an error and no text, one refused. In 45.5 s. */
+static struct audit mixed(bool empty)
+{
+    struct audit a = {0};
+    made_trace(&a);
+    answer(&a, 0);
+    struct request *r = answer(&a, 6);
+    if (empty) {
+        VEC_FREE(&r->out);
+        r->usage.completion = 0;
+    }
+    answer(&a, 12);
+    failure(&a, 18, 19.5, 20, OUTCOME_CUT_SHORT);
+    failure(&a, 24, 25.5, 26, OUTCOME_ERROR_EVENT);
+    failure(&a, 30, 0, 31, OUTCOME_ERROR_EVENT);
+    failure(&a, 36, 0, 36.5, OUTCOME_HTTP_ERROR);
+    answer(&a, 40.5);
+    scene_figures(&a);
+    return a;
+}
+
+static void every_kind_at_once(void **state)
+{
+    (void)state;
+    struct audit a = mixed(true);
+    expect(&a, claim_text("latency.mean", (4 * 5 + 1.5 + 2 + 1 + 0.5) / 8, "s"), "P86", true);
+    expect(&a, claim_text("latency.mean", (3 * 5 + 1.5 + 2) / 5, "s"), "P90", true);
+    expect(&a, claim_text("ttft.mean", (3 + 1 + 1) / 7.0, "s"), "P74", true);
+    expect(&a, claim_text("ttft.mean", (3 + 1 + 1) / 6.5, "s"), "P74", false);
+    expect(&a, claim_text("output_tokens.mean", (3 * 401 + 2 * 101) / 5.0, ""), "P90", true);
+    expect(&a, claim_text("output_tokens.mean", (3 * 401 + 2 * 101) / 5.0 + 10, ""), "P90", false);
+    audit_free(&a);
+}
+
+/* Is an answer without text one? Either is confirmed, and says what the other is. */
+static void answers_that_say_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *claim, *but;
+        enum verdict verdict, otherwise;
+    } counts[] = {
+        {"completed=4", "but successful requests with text is 3", VERDICT_CONFIRMED,
+         VERDICT_CONFIRMED},
+        {"completed=3", "but successful requests is 4", VERDICT_CONFIRMED, VERDICT_DIFFERS},
+        {"completed=2", NULL, VERDICT_DIFFERS, VERDICT_DIFFERS},
+        {"failed=4", "but failed or empty is 5", VERDICT_CONFIRMED, VERDICT_CONFIRMED},
+        {"failed=5", "but failed is 4", VERDICT_CONFIRMED, VERDICT_DIFFERS},
+        {"request_tps=0.0879", NULL, VERDICT_CONFIRMED, VERDICT_CONFIRMED}, /* 4 in 45.5 s */
+        {"request_tps=0.0659", "but request_tps is 0.0879", VERDICT_CONFIRMED, VERDICT_DIFFERS},
+    };
+    for (int empty = 0; empty < 2; empty++) {
+        struct audit a = mixed(empty);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            const struct claim *c = scene_judge(&a, &audit_defaults, counts[i].claim);
+            if (c->verdict != (empty ? counts[i].verdict : counts[i].otherwise))
+                fail_msg("%s, %d empty: %s: %s", counts[i].claim, empty, verdict_name(c->verdict),
+                         c->reason);
+            if (empty && counts[i].but != NULL && strstr(c->reason, counts[i].but) == NULL)
+                fail_msg("%s: %s", counts[i].claim, c->reason);
+        }
+        audit_free(&a);
+    }
+}
+
 /* --- damaged in the recording: neither answered nor failed -------------------------------------
  */
 
@@ -414,6 +483,8 @@ int main(void)
         cmocka_unit_test(p88_the_run_without_its_timeouts),
         cmocka_unit_test(p89_retries_in_the_latency),
         cmocka_unit_test(p90_broken_streams_as_answers),
+        cmocka_unit_test(every_kind_at_once),
+        cmocka_unit_test(answers_that_say_nothing),
         cmocka_unit_test(what_the_recording_lost_accuses_nobody),
         cmocka_unit_test(requests_that_the_recording_lost),
         cmocka_unit_test(p90_not_of_text_behind_the_client),

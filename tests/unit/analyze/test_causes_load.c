@@ -295,6 +295,27 @@ static void p67_the_window_of_several_users(void **state)
     }
 }
 
+/* Without groups: four users, each sent while the one before it was answered, or behind it. */
+static void p67_users_that_follow_each_other(void **state)
+{
+    (void)state;
+    for (int apart = 0; apart < 2; apart++) {
+        struct audit a = begin();
+        for (int i = 0; i < 4; i++) {
+            double t = i * (apart ? 10 : 5);
+            answer(&a, t, t + 1, t + 9);
+        }
+        scene_figures(&a);
+        for (size_t i = 0; i < a.requests.n; i++)
+            a.requests.v[i].group = -1;
+        double window = 23; /* from 1 s to 24 s */
+        scene_expect(&a, "rate.mean", 401 / window, "", "P67", !apart, true);
+        scene_expect(&a, "rate@2", 401 / window, "", "P67", !apart, true);
+        scene_expect(&a, "rate.mean", 0.8 * 401 / window, "", "P67", false, false);
+        audit_free(&a);
+    }
+}
+
 /* --- labels ----------------------------------------------------------------------------------- */
 
 /* Prompts (or answers) of 8,192 tokens at most, drawn evenly from the upper half, or nearly all of
@@ -384,6 +405,7 @@ int main(void)
         cmocka_unit_test(p63_warming_up_sold_as_a_cache),
         cmocka_unit_test(p64_an_order_sold_as_a_gain),
         cmocka_unit_test(p67_the_window_of_several_users),
+        cmocka_unit_test(p67_users_that_follow_each_other),
         cmocka_unit_test(p68_a_label_for_a_length),
         cmocka_unit_test(a_wrong_figure_attracts_few),
     };

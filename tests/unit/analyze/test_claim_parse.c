@@ -42,6 +42,12 @@ static const struct taken taken[] = {
     /* Digits beyond the sixth are printing, not measurement. */
     {"rate=59.61234567", "rate", "value", 0, 59.61234567, 0.00005},
     {"rate=1234567", "rate", "value", 0, 1234567, 5},
+    {"ttfo.p50=90ms", "ttfo", "p50", 0, 0.090, 0.0005},
+    {"effective_latency.p99=2.5s", "effective_latency", "p99", 0, 2.5, 0.05},
+    {"output_tps_steady=59.6", "output_tps_steady", "value", 0, 59.6, 0.05},
+    {"goodput=1.25req/s", "goodput", "value", 0, 1.25, 0.005},
+    {"good_fraction=75%", "good_fraction", "value", 0, 0.75, 0.005},
+    {"good_fraction=0.75", "good_fraction", "value", 0, 0.75, 0.005},
     {"icl.p50@3=12ms", "icl", "p50", 3, 0.012, 0.0005},
 };
 

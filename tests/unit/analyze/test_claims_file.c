@@ -72,6 +72,37 @@ static const struct sample samples[] = {
       {F_LATENCY, FILE_MEAN, 0, 1.5},
       {F_OUTPUT_TPS, FILE_VALUE, 0, 512.5},
       {F_DURATION, FILE_VALUE, 0, 12}}},
+    /* The same keys and units, spelled otherwise. */
+    {"{\"schema_versio\\u006e\":\"1.5\",\"time\\u005fto_first\\u005Ftoken\":{\"un\\u0069t\":"
+     "\"\\u0075s\",\"\\u0061vg\":45.5}}",
+     "aiperf",
+     1,
+     0,
+     {{F_TTFT, FILE_MEAN, 0, 45.5e-6}}},
+    /* Over several runs: the mean of what each had for the figure. */
+    {"{\"schema_version\":\"1.0\",\"aiperf_version\":\"0.13.0\",\"metadata\":{\"aggregation_type\":"
+     "\"confidence\",\"num_profile_runs\":4,\"num_successful_runs\":3,\"failed_runs\":[]},"
+     "\"metrics\":{\"time_to_first_token_p99\":{\"mean\":151.5,\"std\":1.5,\"min\":150.0,\"max\":"
+     "153.0,\"cv\":0.01,\"se\":0.87,\"ci_low\":147.7,\"ci_high\":155.2,\"t_critical\":4.3,\"unit\":"
+     "\"ms\"},\"request_latency_avg\":{\"mean\":2.5,\"min\":2.0,\"unit\":\"sec\"},"
+     "\"output_token_throughput_per_user_avg\":{\"mean\":50.0,\"unit\":\"tokens/sec/user\"},"
+     "\"output_token_throughput_avg\":{\"mean\":9.5,\"unit\":\"tokens/sec\"}}}",
+     "aiperf-runs",
+     1,
+     0,
+     {{F_TTFT, FILE_QUANTILE, 0.99, 0.1515},
+      {F_LATENCY, FILE_MEAN, 0, 2.5},
+      {F_USER_TPS, FILE_MEAN, 0, 50},
+      {F_OUTPUT_TPS, FILE_VALUE, 0, 9.5},
+      {F_RUNS, FILE_VALUE, 0, 3}}},
+    /* Of one run it is that run's. */
+    {"{\"metadata\":{\"num_successful_runs\":1,\"single_run\":true},\"metrics\":{"
+     "\"time_to_first_token_avg\":{\"mean\":45.5,\"std\":0.0,\"ci_low\":45.5,\"t_critical\":null,"
+     "\"unit\":\"ms\"}}}",
+     "aiperf",
+     1,
+     0,
+     {{F_TTFT, FILE_MEAN, 0, 0.0455}}},
     /* October 2025: no schema_version. */
     {"{\"was_cancelled\":false,\"inter_token_latency\":{\"unit\":\"us\",\"avg\":9500.0,\"max\":"
      "9900.0}}",

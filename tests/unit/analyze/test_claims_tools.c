@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analyze/claims_file.h"
+#include "analyze/contradictions.h"
 #include "tests/unit/analyze/scene.h"
 #include "traces/base/buf.h"
 
@@ -36,7 +37,7 @@ static const struct defined defined[] = {
     {"vllm", "ttft", "400ms", VERDICT_CONFIRMED, "vllm ttft: c_1-t0"}, /* … and before */
     {"vllm", "ttft", "700ms", VERDICT_DIFFERS, "vllm ttft: o_1-t0"},   /* between is neither */
     {"vllm", "ttft", "415ms", VERDICT_NOT_MEASURABLE, NULL}, /* late against either of them */
-    {"vllm", "ttft", "430ms", VERDICT_DIFFERS, "vllm ttft: o_1-t0"},
+    {"vllm", "ttft", "430ms", VERDICT_DIFFERS, "vllm ttft: c_1-t0"}, /* the nearer one is said */
     {"vllm", "latency", "4s", VERDICT_CONFIRMED, "vllm e2el: o_M-t0"},
     {"vllm", "tpot", "10ms", VERDICT_CONFIRMED, "vllm tpot: (o_M-o_1)/(N-1)"},
     {"vllm", "duration", "4.6s", VERDICT_CONFIRMED, "vllm duration"},
@@ -64,9 +65,13 @@ static const struct defined defined[] = {
     {"llama-benchy", "output_tps_user", "100tok/s", VERDICT_CONFIRMED,
      "llama-benchy tg_req: (N-1)/(o_M-o_1)"},
     {"vllm", "throughput", "66.9tok/s", VERDICT_CONFIRMED, "vllm output_throughput"},
-    {"vllm", "throughput", "60tok/s", VERDICT_CONFIRMED,
-     "vllm output_throughput"}, /* T ends later */
+    {"vllm", "throughput", "65.5tok/s", VERDICT_CONFIRMED,
+     "vllm output_throughput"},                                    /* T ends later … */
+    {"vllm", "throughput", "60tok/s", VERDICT_NOT_MEASURABLE, NULL}, /* … by half a second */
+    {"vllm", "throughput", "50tok/s", VERDICT_DIFFERS, "vllm output_throughput"},
     {"vllm", "throughput", "90tok/s", VERDICT_DIFFERS, "vllm output_throughput"},
+    {"aiperf", "throughput", "75.2tok/s", VERDICT_CONFIRMED, "aiperf output_token_throughput"},
+    {"aiperf", "total_tps", "87.7tok/s", VERDICT_CONFIRMED, "aiperf total_token_throughput"},
     /* Its own tokenizer: a little off is not decided, far off is. */
     {"aiperf", "output_tokens", "301", VERDICT_CONFIRMED, "output_tokens"},
     {"aiperf", "output_tokens", "290", VERDICT_NOT_MEASURABLE, NULL},
@@ -310,6 +315,54 @@ static void which_requests_a_file_is_about(void **state)
         verdict_is(c, cases[i].verdict);
         if (strstr(c->reason, cases[i].says) == NULL)
             fail_msg("%s", c->reason);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* AIPerf's file of several runs: what it says is of no run, be it what the trace has or not, and
+ * the quotients of means contradict nothing. Of one run it is that run's. */
+static void a_mean_over_runs_is_of_no_run(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "{\"metadata\":{\"aggregation_type\":\"confidence\",\"num_successful_runs\":%d},"
+        "\"metrics\":{"
+        "\"time_to_first_token_avg\":{\"mean\":%g,\"ci_low\":1.0,\"t_critical\":4.3,\"unit\":"
+        "\"ms\"},"
+        "\"time_to_first_token_p99\":{\"mean\":10.0,\"unit\":\"ms\"},"
+        "\"request_count_avg\":{\"mean\":12.0,\"unit\":\"requests\"},"
+        "\"request_throughput_avg\":{\"mean\":99.0,\"unit\":\"requests/sec\"},"
+        "\"benchmark_duration_avg\":{\"mean\":1.0,\"unit\":\"sec\"}}}";
+    for (int traced = 0; traced < 2; traced++) {
+        for (int k = 0; k < 2; k++) {
+            struct audit a = {0};
+            struct claim_files fs = {.rows = 0};
+            char text[1024];
+            if (traced)
+                add_requests(&a, REQUESTS);
+            snprintf(text, sizeof text, form, 3, k == 0 ? 1550.0 : 7.0);
+            judge(&a, &fs, text);
+            contradictions_find(&fs, &a);
+            assert_int_equal(a.claims.n, 5);
+            assert_int_equal(a.findings.n, 0);
+            for (size_t i = 0; i < a.claims.n; i++) {
+                verdict_is(&a.claims.v[i], VERDICT_NOT_MEASURABLE);
+                assert_false(a.claims.v[i].unopposed);
+                assert_non_null(strstr(a.claims.v[i].reason, "the mean over 3 runs"));
+            }
+            claim_files_free(&fs);
+            audit_free(&a);
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        char text[1024];
+        add_requests(&a, REQUESTS);
+        snprintf(text, sizeof text, form, 1, k == 0 ? 1550.0 : 1700.0);
+        judge(&a, &fs, text);
+        verdict_is(&a.claims.v[0], k == 0 ? VERDICT_CONFIRMED : VERDICT_DIFFERS);
         claim_files_free(&fs);
         audit_free(&a);
     }
@@ -600,6 +653,7 @@ int main(void)
         cmocka_unit_test(rows_of_few_digits),
         cmocka_unit_test(a_burst_is_no_rate_for_any_tool),
         cmocka_unit_test(which_requests_a_file_is_about),
+        cmocka_unit_test(a_mean_over_runs_is_of_no_run),
         cmocka_unit_test(rows_are_joined_or_not),
         cmocka_unit_test(rows_are_joined_by_id),
         cmocka_unit_test(rows_are_joined_by_reply_or_body),

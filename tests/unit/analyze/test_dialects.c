@@ -283,6 +283,40 @@ static const struct {
      2,
      2,
      4},
+    {"SGLang: a stop string that is cut off again is no text",
+     {"/generate", "{\"text\":\"hi\",\"sampling_params\":{},\"stream\":true}", SSE,
+      "data: {\"text\":\"ab\",\"meta_info\":{\"completion_tokens\":1}}\n\n"
+      "data: {\"text\":\"abcd<s\",\"meta_info\":{\"completion_tokens\":2}}\n\n"
+      "data: {\"text\":\"abcd\",\"meta_info\":{\"completion_tokens\":3,\"finish_reason\":{\"type\":"
+      "\"stop\",\"matched\":\"<stop>\"}}}\n\ndata: [DONE]\n\n"},
+     "sglang-generate",
+     OUTCOME_SUCCESS,
+     2,
+     3,
+     6},
+    {"SGLang: two answers in a document",
+     {"/generate", "{\"text\":[\"hi\",\"ho\"],\"sampling_params\":{}}", JSON,
+      "[{\"text\":\"ab\",\"meta_info\":{\"completion_tokens\":2,\"finish_reason\":{\"type\":"
+      "\"stop\"}}},{\"text\":\"abc\",\"meta_info\":{\"completion_tokens\":3,\"finish_reason\":{"
+      "\"type\":\"stop\"}}}]"},
+     "sglang-generate",
+     OUTCOME_SUCCESS,
+     1,
+     5,
+     5},
+    {"llama-server: two prompts' answers between each other",
+     {"/completion", "{\"prompt\":[\"a\",\"b\"],\"n_predict\":3,\"stream\":true}", SSE,
+      "data: {\"index\":0,\"content\":\"a\",\"stop\":false,\"tokens_predicted\":1}\n\n"
+      "data: {\"index\":1,\"content\":\"b\",\"stop\":false,\"tokens_predicted\":1}\n\n"
+      "data: {\"index\":0,\"content\":\"a\",\"stop\":false,\"tokens_predicted\":2}\n\n"
+      "data: {\"index\":1,\"content\":\"b\",\"stop\":false,\"tokens_predicted\":2}\n\n"
+      "data: {\"index\":0,\"content\":\"\",\"stop\":true,\"tokens_predicted\":2}\n\n"
+      "data: {\"index\":1,\"content\":\"\",\"stop\":true,\"tokens_predicted\":2}\n\n"},
+     "llama-completion",
+     OUTCOME_SUCCESS,
+     4,
+     4,
+     4},
     {"TGI: counts in the head",
      {"/generate", "{\"inputs\":\"hi\"}", JSON "x-generated-tokens: 7\r\nx-prompt-tokens: 3\r\n",
       "{\"generated_text\":\"abc\"}"},
@@ -335,6 +369,103 @@ static const struct {
      1,
      -1,
      2},
+    {"Ollama's lines, said to be JSON",
+     {"/api/chat", CHAT, JSON,
+      "{\"message\":{\"content\":\"ab\"},\"done\":false}\n"
+      "{\"message\":{\"content\":\"c\"},\"done\":false}\n"
+      "{\"message\":{\"content\":\"\"},\"done\":true,\"eval_count\":2}\n"},
+     "ollama-chat",
+     OUTCOME_SUCCESS,
+     2,
+     2,
+     3},
+    {"Ollama's lines of no type, cut",
+     {"/api/generate", PROMPT, "",
+      "{\"response\":\"ab\",\"done\":false}\n{\"response\":\"c\",\"done\":false}\n{\"resp"},
+     "ollama-generate",
+     OUTCOME_CUT_SHORT,
+     2,
+     -1,
+     3},
+    {"Ollama's one text",
+     {"/api/generate", "{\"prompt\":\"hi\",\"stream\":false}", JSON,
+      "{\"response\":\"abc\",\"done\":true,\"eval_count\":2}\n"},
+     "ollama-generate",
+     OUTCOME_SUCCESS,
+     1,
+     2,
+     3},
+    {"a reply that is one text, said to be events",
+     {"/v1/chat/completions", CHAT, SSE,
+      "{\"object\":\"chat.completion\",\"choices\":[{\"message\":{\"content\":\"ab\"},"
+      "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}"},
+     "openai-chat",
+     OUTCOME_SUCCESS,
+     1,
+     2,
+     2},
+    {"the same with its line end, on several lines",
+     {"/v1/messages", CHAT, SSE,
+      "{\"type\":\"message\",\n\"content\":[{\"type\":\"text\",\"text\":\"ab\"}],\n"
+      "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":3,\"output_tokens\":2}}\n"},
+     "anthropic-messages",
+     OUTCOME_SUCCESS,
+     1,
+     2,
+     2},
+    {"an error said to be events",
+     {"/v1/chat/completions", CHAT, SSE, "{\"error\":{\"message\":\"no such model\"}}\n"},
+     "openai-chat",
+     OUTCOME_ERROR_EVENT,
+     0,
+     -1,
+     0},
+    {"events said to be JSON",
+     {"/v1/chat/completions", CHAT, JSON,
+      "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+      "data: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n\n"
+      "data: [DONE]\n\n"},
+     "openai-chat",
+     OUTCOME_SUCCESS,
+     2,
+     -1,
+     2},
+    {"events said to be a download",
+     {"/v1/chat/completions", CHAT, "Content-Type: application/octet-stream\r\n",
+      "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+      "data: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n\n"},
+     "openai-chat",
+     OUTCOME_SUCCESS,
+     2,
+     -1,
+     2},
+    {"a download that is one",
+     {"/v1/chat/completions", CHAT, "Content-Type: application/octet-stream\r\n", "\x01 7"},
+     "openai-chat",
+     OUTCOME_ERROR_EVENT,
+     0,
+     -1,
+     0},
+    {"events said to be a page",
+     {"/v1/chat/completions", CHAT, "Content-Type: text/html; charset=utf-8\r\n",
+      "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+      "data: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n\n"},
+     "openai-chat",
+     OUTCOME_SUCCESS,
+     2,
+     -1,
+     2},
+    {"keys and words with escapes",
+     {"/v1/chat/completions",
+      "{\"model\":\"m\",\"\\u0073tream\":true,\"m\\u0065ssages\":[{\"content\":\"hi\"}]}", SSE,
+      "data: {\"\\u0063hoices\":[{\"delta\":{\"con\\u0074ent\":\"a\"}}]}\n\n"
+      "data: {\"choices\":[{\"d\\u0065lta\":{\"\\u0063ontent\":\"b\"},\"finish\\u005freason\":"
+      "\"stop\"}],\"us\\u0061ge\":{\"prompt_tokens\":3,\"completion\\u005Ftokens\":2}}\n\n"},
+     "openai-chat",
+     OUTCOME_SUCCESS,
+     2,
+     2,
+     2},
     {"no model at all",
      {"/upload", "{\"q\":\"hi\"}", JSON, "{\"content\":\"saved\",\"id\":7}"},
      NULL,
@@ -382,15 +513,78 @@ static void oddities_are_what_they_are(void **state)
     }
 }
 
+/* A stream was asked for: what its type says does not hide that it was not given, nor that it was.
+ */
+static void a_stream_is_one_by_its_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fields, *body;
+        bool stream;
+    } cases[] = {
+        {SSE, "{\"choices\":[{\"message\":{\"content\":\"ab\"},\"finish_reason\":\"stop\"}]}",
+         false},
+        {SSE, "{\"choices\":[{\"message\":{\"content\":\"ab\"},\"finish_reason\":\"stop\"}]}\n",
+         false},
+        {JSON, "{\"choices\":[{\"message\":{\"content\":\"ab\"},\"finish_reason\":\"stop\"}]}",
+         false},
+        {JSON,
+         "data: {\"choices\":[{\"delta\":{\"content\":\"ab\"},\"finish_reason\":\"stop\"}]}\n\n",
+         true},
+        {SSE,
+         "data: {\"choices\":[{\"delta\":{\"content\":\"ab\"},\"finish_reason\":\"stop\"}]}\n\n",
+         true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct exchange_text x = {"/v1/chat/completions", CHAT, cases[i].fields,
+                                        cases[i].body};
+        struct audit a = {0};
+        const struct request *r = read_exchange(&a, &x);
+        assert_int_equal(r->outcome, OUTCOME_SUCCESS);
+        assert_int_equal(r->out.n, 1);
+        assert_int_equal(r->truncated_events, 0);
+        assert_int_equal(r->stream_reply, cases[i].stream);
+        audit_free(&a);
+    }
+}
+
 /* Zeros that are filled in are no count of the first read. */
 static void filled_in_zeros_are_no_count(void **state)
 {
     (void)state;
     struct audit a = {0};
     const struct request *r = read_exchange(&a, &oddities[0].x);
-    assert_int_equal(r->out.v[0].stated, -1);
+    assert_int_equal(request_stated(r, 0), -1);
     assert_int_equal(r->usage.prompt, 4);
     audit_free(&a);
+}
+
+/* Its data is read by every client that goes by lines: what came before it is whole. Near miss: an
+ * event that broke off. */
+static void an_end_mark_may_lack_its_blank_line(void **state)
+{
+    (void)state;
+#define PIECES                                                                                     \
+    "data: {\"choices\":[{\"delta\":{\"content\":\"ab\"}}]}\n\n"                                   \
+    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+    static const struct {
+        const char *body;
+        uint32_t cut;
+    } cases[] = {
+        {PIECES "data: [DONE]\n\n", 0},
+        {PIECES "data: [DONE]\n", 0},
+        {PIECES "data: [DONE]", 0},
+        {PIECES "data: [DON", 1},
+        {PIECES "data: {\"choices\":[]}\n", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct exchange_text x = {"/v1/chat/completions", CHAT, SSE, cases[i].body};
+        struct audit a = {0};
+        const struct request *r = read_exchange(&a, &x);
+        assert_int_equal(r->outcome, OUTCOME_SUCCESS);
+        assert_int_equal(r->truncated_events, cases[i].cut);
+        audit_free(&a);
+    }
 }
 
 static void a_dialect_can_be_forced(void **state)
@@ -412,7 +606,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_dialect_is_found),
         cmocka_unit_test(oddities_are_what_they_are),
+        cmocka_unit_test(a_stream_is_one_by_its_bytes),
         cmocka_unit_test(filled_in_zeros_are_no_count),
+        cmocka_unit_test(an_end_mark_may_lack_its_blank_line),
         cmocka_unit_test(a_dialect_can_be_forced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

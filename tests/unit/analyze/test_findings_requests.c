@@ -28,7 +28,6 @@ static void begin(struct audit *a, int n)
 static void lose_text(struct request *r)
 {
     VEC_FREE(&r->out);
-    r->out.n = 0;
     r->text_bytes = 0;
     r->usage = (struct usage){50, -1, -1, -1};
 }
@@ -75,6 +74,11 @@ static void p74_streams_without_text(void **state)
     begin(&a, 4);
     lose_text(&a.requests.v[1]);
     a.requests.v[1].outcome = OUTCOME_ERROR_EVENT; /* is said as such */
+    there(&a, "requests.empty", false);
+    begin(&a, 4);
+    lose_text(&a.requests.v[1]);
+    a.requests.v[1].outcome = OUTCOME_SUCCESS;
+    a.requests.v[1].identified = 20; /* as ids, without a tokenizer */
     there(&a, "requests.empty", false);
     begin(&a, 4);
     lose_text(&a.requests.v[1]);

@@ -232,6 +232,46 @@ static void p70_streams_that_stop_together(void **state)
     stopping(1, 1, false, false, NULL);
 }
 
+/* Groups of three streams of 60 events that pause twice for 1.5 s each, as answers that call tools
+ * do: each at places of its own, or all at the same one. */
+static void pauses_of_answers(bool same_place)
+{
+    struct audit a = {0};
+    uint32_t random = 7;
+    made_trace(&a);
+    for (size_t k = 0; k < 36; k++) {
+        size_t group = k / 3;
+        double t0 = 8 * (double)group + 0.7 * (double)(group * group % 5), late = 0;
+        struct request *r = scene_add(&a, (struct act){.t0 = t0 + 0.001 * (double)(k % 3),
+                                                       .first = t0 + 0.1,
+                                                       .last = t0 + 1.3,
+                                                       .events = 60,
+                                                       .tokens = 60,
+                                                       .prompt = 50});
+        size_t at[2] = {30, 30};
+        for (size_t j = 0; j < 2 && !same_place; j++) {
+            random = random * 1664525u + 1013904223u;
+            at[j] = 5 + (random >> 16) % 50;
+        }
+        for (size_t i = 0; i < r->out.n; i++) {
+            late += 1.5 * ((i == at[0]) + (i == at[1]));
+            r->out.v[i].t_ns += (int64_t)(late * 1e9);
+        }
+        r->t_end = r->z = r->done_ns = r->choice_ns = r->out.v[r->out.n - 1].t_ns;
+    }
+    finding_all(&a, &audit_defaults);
+    finding_lacks(&a, "server.joint-stalls");
+    finding_lacks(&a, "server.recurring-stalls");
+    audit_free(&a);
+}
+
+static void pauses_of_answers_are_none_of_the_server(void **state)
+{
+    (void)state;
+    pauses_of_answers(false);
+    pauses_of_answers(true);
+}
+
 /* Four answers that were kept back, each sent in 20 ms with a hitch, while another's prompt is
  * read.
  */
@@ -336,6 +376,7 @@ int main(void)
         cmocka_unit_test(errors_that_are_no_limit),
         cmocka_unit_test(p69_rates_that_go_with_the_text),
         cmocka_unit_test(p70_streams_that_stop_together),
+        cmocka_unit_test(pauses_of_answers_are_none_of_the_server),
         cmocka_unit_test(a_burst_has_no_pace_to_stall),
         cmocka_unit_test(streams_that_stop_again_and_again),
     };

@@ -31,6 +31,14 @@ static void state_tokens(struct request *r, double n)
     r->asked.max_tokens = -1;
 }
 
+/* So many times, and nobody knows of which choices. */
+static void state_of_choices(struct request *r, double n)
+{
+    state_tokens(r, -1);
+    r->choices_seen = 2;
+    r->stated_times = (uint32_t)n;
+}
+
 static void hide_reasoning(struct request *r, double n)
 {
     r->usage.completion = 4000;
@@ -68,8 +76,8 @@ static void recount(struct request *r, double n)
 static void count_up(struct request *r, double last)
 {
     for (size_t i = 0; i < r->out.n; i++)
-        r->out.v[i].stated = (int32_t)i + 1;
-    r->out.v[200].stated = (int32_t)last;
+        request_state(r, i, (int32_t)i + 1);
+    request_state(r, 200, (int32_t)last);
 }
 
 /* 2.5 times as many tokens as have text. */
@@ -119,6 +127,97 @@ static void thinking(void **state)
     audit_free(&a);
 }
 
+static void think_aloud(struct request *r, double answer_tokens)
+{
+    r->usage.completion = (int64_t)answer_tokens;
+    r->reasoning_bytes = 900; /* 200 of the 301 events, and more */
+    r->content_events = 101;
+    r->asked.max_tokens = -1;
+}
+
+static void think_aloud_in_pieces(struct request *r, double answer_tokens)
+{
+    think_aloud(r, answer_tokens);
+    r->content_events = 60; /* several tokens an event, and some of both */
+    r->out.n = 101;
+}
+
+static void think_aloud_with_total(struct request *r, double beside)
+{
+    think_aloud_in_pieces(r, 301);
+    r->total_stated = 50 + 301 + (int64_t)beside;
+    r->usage.cached = 40;
+}
+
+static void state_total(struct request *r, double beside)
+{
+    r->usage.reasoning = 451;
+    r->usage.cached = 40;
+    r->total_stated = 50 + 301 + (int64_t)beside;
+}
+
+static void state_total_alone(struct request *r, double beside)
+{
+    state_total(r, beside);
+    r->usage.reasoning = -1;
+}
+
+static const struct recount_apart counted_apart = {.content = 101};
+
+static void count_apart(struct request *r, double tokens)
+{
+    think_aloud_in_pieces(r, tokens);
+    r->recounted = 301;
+    r->apart = &counted_apart;
+}
+
+static void thinking_that_is_not_counted(void **state)
+{
+    (void)state;
+    reply(think_aloud, 101, "usage.thinking-uncounted", true); /* as many as the answer's events */
+    reply(think_aloud, 301, "usage.thinking-uncounted", false);
+    reply(think_aloud_in_pieces, 180, "usage.thinking-uncounted", false); /* open, so not said */
+    reply(think_aloud_with_total, 450, "usage.thinking-uncounted", true);
+    reply(think_aloud_with_total, 0, "usage.thinking-uncounted", false);
+    reply(think_aloud_with_total, 40, "usage.thinking-uncounted", false); /* the cached ones */
+    reply(count_apart, 102, "usage.thinking-uncounted", true);
+    reply(count_apart, 301, "usage.thinking-uncounted", false);
+    reply(state_total, 451, "usage.thinking-beside", true);
+    reply(state_total, 0, "usage.thinking-beside", false);
+    reply(state_total, 40, "usage.thinking-beside", false);
+    reply(state_total, 90, "usage.thinking-beside", false); /* what those are is open */
+    reply(state_total_alone, 90, "usage.thinking-beside", true);
+    reply(state_total, 451, "usage.thinking-unsent", false);
+    struct audit a = {0};
+    made_trace(&a);
+    think_aloud_with_total(scene_add(&a, plain), 301);
+    finding_all(&a, &audit_defaults);
+    const struct finding *x = finding_needs(&a, "usage.thinking-uncounted");
+    assert_true(fabs(x->effects.v[0].percent + 50) < 1e-9);
+    finding_lacks(&a, "usage.below-events");
+    audit_free(&a);
+}
+
+/* Of best_of answers one is sent, and all are counted: 4 of 100 tokens may be 400. */
+static void send_the_best(struct request *r, double n)
+{
+    r->asked.candidates = 4;
+    r->asked.max_tokens = n < 1000 ? 100 : -1;
+    r->usage.completion = (int64_t)n;
+}
+
+static void send_the_only(struct request *r, double n)
+{
+    send_the_best(r, n);
+    r->asked.candidates = 1;
+}
+
+static void recount_of_four(struct request *r, double n)
+{
+    r->asked.candidates = 4;
+    r->recounted = (int64_t)n;
+}
+
 static void counts(void **state)
 {
     (void)state;
@@ -131,6 +230,12 @@ static void counts(void **state)
     reply(hide_reasoning, 100, "usage.text-too-short", true);
     reply(limit, 250, "usage.above-limit", true);
     reply(limit, 300, "usage.above-limit", false);
+    reply(send_the_best, 400, "usage.above-limit", false);
+    reply(send_the_best, 403, "usage.above-limit", true);
+    reply(send_the_best, 9000, "usage.text-too-short", false);
+    reply(recount_of_four, 75, "usage.recount", false);
+    reply(send_the_only, 400, "usage.above-limit", true);
+    reply(send_the_only, 9000, "usage.text-too-short", true);
     reply(recount, 290, "usage.recount", true);
     reply(recount, 299, "usage.recount", false); /* marks of begin and end */
     reply(recount, -1, "usage.recount", false);
@@ -141,6 +246,8 @@ static void counts(void **state)
     reply(send_one_read, 300, "usage.media", false);
     reply(state_tokens, -1, "usage.missing", true);
     reply(state_tokens, 301, "usage.missing", false);
+    reply(state_of_choices, 0, "usage.missing", true);
+    reply(state_of_choices, 2, "usage.missing", false); /* it stated some, of whatever */
 }
 
 static void long_text(double bytes, bool there)
@@ -231,14 +338,69 @@ static void clocks(void **state)
     reply(state_prompt, 850, "timings.hide-wait", false); /* 150 ms are not a fifth of it */
     reply(state_parts, 300, "timings.gap", true);
     reply(state_parts, 1000, "timings.gap", false);
-    reply(state_rate, 1000, "timings.rate-differs", true);
+    reply(state_rate, 130, "timings.rate-differs", true);
     reply(state_rate, 105, "timings.rate-differs", false);
-    reply(state_all, 300, "timings.contradiction", true);
+    reply(state_all, 130, "timings.contradiction", true);
     reply(state_all, 100, "timings.contradiction", false);
     reply(state_all, 110.9, "timings.contradiction", false);
-    reply(state_none, 300, "timings.contradiction", false); /* over which time is not stated */
+    reply(state_none, 130, "timings.contradiction", false); /* over which time is not stated */
     reply(evaluate, 1, "timings.nothing-evaluated", true);
     reply(evaluate, 50, "timings.nothing-evaluated", false);
+}
+
+static void state_rate_of_lossy(struct request *r, double rate)
+{
+    state_rate(r, rate);
+    r->retransmissions = 1;
+}
+
+/* Ten events to a packet, 100 ms apart: whoever put them together may have kept them, too. */
+static void state_rate_of_clumps(struct request *r, double rate)
+{
+    state_rate(r, rate);
+    for (size_t k = 0; k < r->out.n; k++) {
+        r->out.v[k].t_ns = r->out.v[k - k % 10].t_ns;
+        r->out.v[k].packet = r->out.v[k - k % 10].packet;
+    }
+}
+
+/* The first 1.9 s of the text came in the last 0.1 s: a proxy held it back, and 100 is true. */
+static void state_rate_of_kept_back(struct request *r, double rate)
+{
+    state_rate(r, rate);
+    for (size_t k = 0; k < r->out.n; k++)
+        r->out.v[k].t_ns = scene_ns(3.9 + 0.1 * (double)k / 300);
+}
+
+/* 301 tokens, one after the other in 3 s: 100 tok/s. */
+static void a_rate_has_a_window(void **state)
+{
+    (void)state;
+    reply(state_rate, 1000, "timings.above-window", true);
+    reply(state_all, 300, "timings.above-window", true);
+    reply(state_times, 300, "timings.above-window", true); /* 301 tokens in 0.3 s */
+    reply(state_times, 2900, "timings.above-window", false);
+    reply(state_rate, 130, "timings.above-window", false); /* it may count otherwise */
+    reply(state_rate, 30, "timings.above-window", false);
+    reply(state_rate_of_lossy, 1000, "timings.above-window", false);
+    reply(state_rate_of_clumps, 1000, "timings.above-window", false);
+    reply(state_rate_of_kept_back, 100, "timings.above-window", false);
+    struct audit a = {0};
+    made_trace(&a);
+    struct request *r = scene_add(&a, plain);
+    state_rate(r, 1000);
+    r->zero_windows = 1; /* the client made it wait, and that is said */
+    finding_all(&a, &audit_defaults);
+    finding_lacks(&a, "timings.above-window");
+    audit_free(&a);
+    a = (struct audit){0};
+    made_trace(&a);
+    state_all(scene_add(&a, plain), 300);
+    finding_all(&a, &audit_defaults);
+    finding_needs(&a, "timings.above-window");
+    finding_lacks(&a, "timings.rate-differs"); /* one fact, said once */
+    finding_lacks(&a, "timings.contradiction");
+    audit_free(&a);
 }
 
 static void a_rate_has_a_roof(void **state)
@@ -300,6 +462,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts),
         cmocka_unit_test(thinking),
+        cmocka_unit_test(thinking_that_is_not_counted),
+        cmocka_unit_test(a_rate_has_a_window),
         cmocka_unit_test(a_token_holds_so_much),
         cmocka_unit_test(a_recount_is_weighed),
         cmocka_unit_test(clocks),

@@ -36,7 +36,7 @@ static void put(struct stream *s, double after, size_t events, uint32_t bytes)
     s->t += after;
     s->packet++;
     for (size_t i = 0; i < events; i++) {
-        VEC_PUSH(&s->r->out, ((struct output_event){scene_ns(s->t), s->packet, bytes, -1}));
+        VEC_PUSH(&s->r->out, ((struct output_event){scene_ns(s->t), (uint32_t)s->packet, bytes}));
         s->r->text_bytes += bytes;
     }
     s->r->choice_ns = scene_ns(s->t);
@@ -167,6 +167,28 @@ static void p48_as_many_events_each_time(void **state)
     expect(&a, NULL);
 }
 
+/* Of n choices, a token each comes with every step of the model. */
+static void steps_of_choices(double step_s, uint32_t choices, size_t even, size_t odd,
+                             const char *id)
+{
+    struct audit a = {0};
+    struct stream s = begin(&a, 0);
+    for (size_t i = 0; i < 40; i++)
+        put(&s, step_s, i % 2 == 0 ? even : odd, 5);
+    s.r->usage.completion = (int64_t)s.r->out.n;
+    s.r->asked.choices = s.r->choices_seen = choices;
+    expect(&a, id);
+}
+
+static void p48_several_choices(void **state)
+{
+    (void)state;
+    steps_of_choices(0.03, 2, 2, 2, NULL);
+    steps_of_choices(0.03, 4, 4, 4, NULL);
+    steps_of_choices(0.0405, 4, 4, 3, NULL);             /* one of them is shorter */
+    steps_of_choices(0.03, 2, 4, 4, "stream.coalesced"); /* two steps at a time */
+}
+
 static void steps(double step_s, size_t even, size_t odd, const char *id)
 {
     struct audit a = {0};
@@ -206,6 +228,30 @@ static void p47_a_part_is_held_back(void **state)
     batches(1000, 300, 301, NULL);                     /* one long token, for all we know */
     batches(100, 300, 600, "stream.tokens-per-event"); /* that part is small */
     batches(40, 15, 60, "stream.tokens-per-event");    /* not so unlike the others */
+}
+
+/* A piece with most of the text, and behind it a rest that is streamed, or hardly any. */
+static void piece(size_t others, bool streamed)
+{
+    struct audit a = {0};
+    struct stream s = begin(&a, 200);
+    put(&s, 1, 1, 700);
+    for (size_t i = 0; i < others; i++)
+        put(&s, 0.01, 1, 5);
+    finding_all(&a, &audit_defaults);
+    if (streamed)
+        finding_lacks(&a, "stream.not-streamed");
+    else
+        finding_needs(&a, "stream.not-streamed");
+    audit_free(&a);
+}
+
+static void a_stream_behind_a_piece_is_one(void **state)
+{
+    (void)state;
+    piece(12, true);
+    piece(4, false); /* 40 ms of it */
+    piece(1, false);
 }
 
 static void tokens_of_an_event(int64_t tokens, int64_t hidden, const char *id)
@@ -258,8 +304,10 @@ int main(void)
         cmocka_unit_test(p45_bursts_of_one_size),
         cmocka_unit_test(p45_bursts_of_one_size_in_short_streams),
         cmocka_unit_test(p48_as_many_events_each_time),
+        cmocka_unit_test(p48_several_choices),
         cmocka_unit_test(p52_steps_of_40_ms),
         cmocka_unit_test(p47_a_part_is_held_back),
+        cmocka_unit_test(a_stream_behind_a_piece_is_one),
         cmocka_unit_test(events_of_several_tokens),
         cmocka_unit_test(p50_lines_too_long_for_somebody),
     };

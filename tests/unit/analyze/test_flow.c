@@ -118,8 +118,8 @@ static void steady_part_takes_stated_tokens(void **state)
     add(&a, 0, 100, 100, 20, 40);
     add(&a, 400, 500, 100, 20, 20);
     for (size_t k = 0; k < 20; k++) { /* 21 in the first, then 1 each: 16 of them within */
-        a.requests.v[0].out.v[k].stated = (int32_t)(21 + k);
-        a.requests.v[1].out.v[k].stated = (int32_t)(1 + k);
+        request_state(&a.requests.v[0], k, (int32_t)(21 + k));
+        request_state(&a.requests.v[1], k, (int32_t)(1 + k));
     }
     made_figures(&a, &audit_defaults);
     const struct metric *m = figure(&a, "output_tps_steady", "value");
@@ -136,7 +136,7 @@ static void itl_only_where_each_event_states_its_tokens(void **state)
     struct request *r = add(&a, 0, 100, 30, 4, 7);
     static const int32_t stated[] = {1, 2, 4, 7}; /* gaps of 30, 15 twice, 10 three times */
     for (size_t k = 0; k < 4; k++)
-        r->out.v[k].stated = stated[k];
+        request_state(r, k, stated[k]);
     made_figures(&a, &audit_defaults);
     const struct metric *m = figure(&a, "itl", "p50");
     near(m->value, 0.0125); /* between 10 and 15 of 10 10 10 15 15 30 */
@@ -164,7 +164,7 @@ static void goodput_has_failures_in_its_denominator(void **state)
     struct audit a = {0};
     struct audit_options o = audit_defaults;
     struct err e;
-    assert_int_equal(slo_parse("ttft=150ms,tpot=0.05", &o, &e), TA_OK);
+    assert_int_equal(slo_parse("ttft=150ms,tpot=0.05s", &o, &e), TA_OK);
     near(o.slo[M_TTFT], 0.15);
     near(o.slo[M_TPOT], 0.05);
     made_trace(&a);
@@ -189,6 +189,8 @@ static void limits_are_read_or_refused(void **state)
                                       "ttft",
                                       "ttft=",
                                       "ttft=0ms",
+                                      "ttft=500",
+                                      "ttft=0.5",
                                       "rate=5ms",
                                       "=5ms",
                                       "ttft=5ms,",
@@ -250,9 +252,25 @@ static void weighted_percentiles_weigh_tokens(void **state)
         add(&a, 20000, 20100, 40, 1001, 1001);
         made_figures(&a, &o);
         near(figure(&a, "tpot", "p50")->value, weighted ? 0.04 : 0.01);
+        near(figure(&a, "ntpot", "p50")->value, weighted ? 40.1 / 1001 : 0.18 / 9);
         near(figure(&a, "ttft", "p50")->value, 0.1);
         audit_free(&a);
     }
+}
+
+static void gaps_say_whose_they_are_not(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    made_trace(&a);
+    for (int i = 0; i < 3; i++)
+        add(&a, 1000 * i, 1000 * i + 100, 10, 5, 5)->choices_seen = i == 1 ? 2 : 1;
+    made_figures(&a, &audit_defaults);
+    assert_int_equal(figure(&a, "icl", "p50")->n, 8);
+    assert_string_equal(figure(&a, "icl", "p50")->reason,
+                        "requests left out, in which events of several choices came between each "
+                        "other: 1");
+    audit_free(&a);
 }
 
 static void warm_up_is_left_out(void **state)
@@ -375,6 +393,7 @@ int main(void)
         cmocka_unit_test(limits_are_read_or_refused),
         cmocka_unit_test(percentile_methods),
         cmocka_unit_test(weighted_percentiles_weigh_tokens),
+        cmocka_unit_test(gaps_say_whose_they_are_not),
         cmocka_unit_test(warm_up_is_left_out),
         cmocka_unit_test(traces_are_held_against_each_other),
         cmocka_unit_test(a_workload_is_compared_with_its_like),

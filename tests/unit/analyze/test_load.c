@@ -206,7 +206,7 @@ static void a_stream_is_found_to_the_nanosecond(void **state)
     for (size_t i = 0; i < EVENTS; i++) {
         assert_int_equal(r->out.v[i].t_ns, event_time(i));
         assert_int_equal(r->out.v[i].bytes, 3);
-        assert_int_equal(r->out.v[i].stated, -1);
+        assert_int_equal(request_stated(r, i), -1);
     }
     assert_int_equal(r->done_ns, event_time(EVENTS) + 20);
     assert_int_equal(r->z, event_time(EVENTS) + 33);
@@ -406,9 +406,47 @@ static void tokens_of_the_first_read_are_n1(void **state)
     bench_load(&b, &a);
     const struct request *r = &a.requests.v[0];
     assert_int_equal(r->n1, 5);
-    assert_int_equal(r->out.v[0].stated, 2);
-    assert_int_equal(r->out.v[2].stated, 6);
+    assert_int_equal(request_stated(r, 0), 2);
+    assert_int_equal(request_stated(r, 2), 6);
     assert_int_equal(r->usage_events, 3);
+    audit_free(&a);
+}
+
+/* Requests one after the other gather their events in the same room: what one stated is not the
+ * next one's. More events than a room is kept for are the second's. */
+static void what_is_stated_stays_with_its_request(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t events, counts_from; /* of each event, from that one on */
+    } replies[] = {{3, 0}, {1100, 1100}, {4, 4}, {5, 2}, {1100, 0}, {2, 2}};
+    enum { REPLIES = sizeof replies / sizeof *replies };
+    struct bench b;
+    bench_open(&b, NULL);
+    bench_flow(&b, 40001, T0);
+    int64_t t = T0;
+    for (size_t i = 0; i < REPLIES; i++) {
+        char text[1024], data[512];
+        send_request(&b, t += 1000);
+        received(&b, t += 1000, stream_head);
+        for (size_t k = 0; k < replies[i].events; k++)
+            received(
+                &b, t += 1000,
+                chunk(text, k < replies[i].counts_from
+                                ? "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ab\"}}]}"
+                                : counted_event(data, (int)k + 10)));
+        received(&b, t += 1000, chunk(text, FINISH));
+        received(&b, t += 1000, "0\r\n\r\n");
+    }
+    struct audit a = {0};
+    bench_load(&b, &a);
+    assert_int_equal(a.requests.n, REPLIES);
+    for (size_t i = 0; i < REPLIES; i++) {
+        const struct request *r = &a.requests.v[i];
+        assert_int_equal(r->out.n, replies[i].events);
+        for (size_t k = 0; k < r->out.n; k++)
+            assert_int_equal(request_stated(r, k), k < replies[i].counts_from ? -1 : (int)k + 10);
+    }
     audit_free(&a);
 }
 
@@ -881,6 +919,7 @@ int main(void)
         cmocka_unit_test(a_compressed_document_is_read),
         cmocka_unit_test(a_burst_is_one_read),
         cmocka_unit_test(tokens_of_the_first_read_are_n1),
+        cmocka_unit_test(what_is_stated_stays_with_its_request),
         cmocka_unit_test(one_document_is_one_event),
         cmocka_unit_test(outcomes),
         cmocka_unit_test(a_client_may_hang_up_at_the_end_mark),

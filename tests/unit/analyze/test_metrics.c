@@ -117,6 +117,40 @@ static void thinking_that_was_not_sent_is_left_out(void **state)
     audit_free(&a);
 }
 
+/* P08: 64 tokens stated for the answer, and 40 of thinking in the total alone. */
+static void thinking_that_the_count_leaves_out(void **state)
+{
+    (void)state;
+    static const struct made answer = {.first = 2500, .step = 6, .events = 64, .tokens = 64};
+    struct audit a;
+    struct request *r = one(&a, answer, 40);
+    r->usage.prompt = 10;
+    r->total_stated = 10 + 64 + 40;
+    r->reasoning_bytes = 120;
+    metrics_request_all(&a, &audit_defaults);
+    assert_int_equal(metrics_uncounted(r), 40);
+    is_value(r, M_OUTPUT_TPS_USER, 103 / 0.378, GRADE_WIRE_STATED);
+    assert_string_equal(r->metrics[M_TPOT].reason, "with 40 tokens of thinking that the count "
+                                                   "leaves out; n_1 assumed to be 1");
+    r->reasoning_bytes = 50; /* a summary of it */
+    metrics_request_all(&a, &audit_defaults);
+    is_withheld(r, M_OUTPUT_TPS_USER,
+                "the 64 tokens stated leave out the thinking, of which 50 bytes were sent: how "
+                "many tokens those are is not stated");
+    r->total_stated = 10 + 64; /* it counts it, as others do */
+    metrics_request_all(&a, &audit_defaults);
+    assert_int_equal(metrics_uncounted(r), 0);
+    is_value(r, M_OUTPUT_TPS_USER, 63 / 0.378, GRADE_WIRE_STATED);
+    audit_free(&a);
+    r = one(&a, thought, 400); /* none was sent: nothing of it is in the count, either */
+    r->usage.prompt = 10;
+    r->total_stated = 10 + 464 + 400;
+    assert_int_equal(metrics_unsent(r), 0);
+    r->total_stated = 10 + 464;
+    assert_int_equal(metrics_unsent(r), 400);
+    audit_free(&a);
+}
+
 static void thinking_that_was_sent_counts(void **state)
 {
     (void)state;
@@ -163,7 +197,7 @@ static void more_tokens_than_bytes_have_no_decode_rate(void **state)
     audit_free(&a);
     r = one(&a, thought, -1); /* but for each event it is stated: 401 were there by the first */
     for (size_t k = 0; k < r->out.n; k++)
-        r->out.v[k].stated = 401 + (int32_t)k;
+        request_state(r, k, 401 + (int32_t)k);
     r->n1 = 401;
     metrics_request_all(&a, &audit_defaults);
     is_value(r, M_OUTPUT_TPS_USER, 63 / 0.378, GRADE_WIRE_STATED);
@@ -647,6 +681,7 @@ int main(void)
         cmocka_unit_test(figures_of_a_plain_request),
         cmocka_unit_test(first_tokens_stated_or_assumed),
         cmocka_unit_test(thinking_that_was_not_sent_is_left_out),
+        cmocka_unit_test(thinking_that_the_count_leaves_out),
         cmocka_unit_test(thinking_that_was_sent_counts),
         cmocka_unit_test(more_tokens_than_bytes_have_no_decode_rate),
         cmocka_unit_test(a_first_piece_that_was_held_back_has_no_n1),

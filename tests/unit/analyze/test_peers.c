@@ -240,6 +240,44 @@ static void guidellm_steps(void **state)
     audit_free(&a);
 }
 
+/* A document has no first token for GuideLLM; without any value it and vLLM print 0, the others no
+ * figure. Documents are 20 tokens in 1 s, the stream has 3 in 0.3 s. */
+static void zero_for_none(void **state)
+{
+    (void)state;
+    for (int streams = 0; streams < 2; streams++) {
+        struct audit a = {0};
+        struct peer_reports all = {0};
+        made_trace(&a);
+        for (int i = 0; i < 3; i++) {
+            bool stream = streams == 1 && i == 2;
+            scene_add(&a, (struct act){.t0 = 10 * i,
+                                       .first = 10 * i + (stream ? 0.1 : 1),
+                                       .last = 10 * i + (stream ? 0.3 : 1),
+                                       .events = stream ? 3 : 1,
+                                       .tokens = stream ? 3 : 20,
+                                       .no_stream = !stream});
+        }
+        scene_figures(&a);
+        peers_report(&a, &audit_defaults, NULL, &all);
+        const struct expected v[] = {
+            {"guidellm", "time_to_first_token_ms.mean", streams ? 100 : 0},
+            {"guidellm", "time_to_first_token_ms.min", streams ? 100 : 0},
+            {"guidellm", "request_latency.max", 1},
+            {"guidellm", "inter_token_latency_ms.mean", streams ? 200 / 40.0 : 0},
+            {"vllm", "mean_itl_ms", streams ? 100 : 0},
+            {"aiperf", "inter_chunk_latency.avg", streams ? 100 : (double)NAN},
+        };
+        holds(&all, v, sizeof v / sizeof *v);
+        const struct peer_figure *f = figure(&all, "guidellm", "time_to_first_token_ms.mean");
+        if (!streams)
+            assert_string_equal(f->note, "it prints 0 where there is no value");
+        assert_int_equal(f->n, streams);
+        peers_free(&all);
+        audit_free(&a);
+    }
+}
+
 /* Four answers of 1, 2, 9 and, of one token, 1 s, and a failure: each tool by its own rule. */
 static void goodput_of_each(void **state)
 {
@@ -301,6 +339,7 @@ int main(void)
         cmocka_unit_test(one_request_eight_tools), cmocka_unit_test(where_n_comes_from),
         cmocka_unit_test(goodput_of_each),         cmocka_unit_test(failures),
         cmocka_unit_test(batches_and_peaks),       cmocka_unit_test(guidellm_steps),
+        cmocka_unit_test(zero_for_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static void add_request(struct audit *a, size_t trace, struct plan p)
     for (int i = 0; i < p.events; i++) {
         int read = i / p.per_read, reads = (p.events + p.per_read - 1) / p.per_read;
         double at = p.t0 + p.first + (reads > 1 ? p.window * read / (reads - 1) : 0);
-        VEC_PUSH(&r.out, ((struct output_event){ns(at), 100 * id + (uint64_t)read, 4, -1}));
+        VEC_PUSH(&r.out, ((struct output_event){ns(at), (uint32_t)(100 * id) + (uint32_t)read, 4}));
         r.text_bytes += 4;
     }
     r.z = r.t_end = r.done_ns = ns(p.t0 + p.first + p.window + 0.001);

@@ -145,6 +145,37 @@ static void a_replay_says_what_it_was(void **state)
     audit_free(&a);
 }
 
+/* What confirms a claim stands beside it, not another end of what the bytes allow. */
+static void a_confirmed_claim_stands_beside_its_figure(void **state)
+{
+    (void)state;
+    struct audit a = {0};
+    struct buf out;
+    made_trace(&a);
+    made_request(&a, (struct made){.first = 100, .step = 20, .events = 10, .tokens = 10});
+    struct claim c = {.text = "failed=0",
+                      .metric = "failed",
+                      .stat = "value",
+                      .claimed_text = "0",
+                      .unit = "1",
+                      .claimed_interval = {-0.5, 0.5},
+                      .recomputed = 8,
+                      .interval = {0, 8},
+                      .verdict = VERDICT_CONFIRMED};
+    VEC_PUSH(&a.claims, c);
+    c.text = "failed=8";
+    c.claimed = 8;
+    c.claimed_text = "8";
+    c.claimed_interval = (struct interval){7.5, 8.5};
+    VEC_PUSH(&a.claims, c);
+    made_figures(&a, &audit_defaults);
+    report(&a, (struct report_text_options){0}, &out);
+    says(&out, "failed                 0          0 to 8\n");
+    says(&out, "failed                 8               8\n"); /* near miss */
+    buf_done(&out);
+    audit_free(&a);
+}
+
 static void colour_only_where_asked(void **state)
 {
     (void)state;
@@ -226,6 +257,7 @@ int main(void)
         cmocka_unit_test(nothing_to_audit),
         cmocka_unit_test(nothing_of_a_trace_reaches_the_terminal),
         cmocka_unit_test(a_replay_says_what_it_was),
+        cmocka_unit_test(a_confirmed_claim_stands_beside_its_figure),
         cmocka_unit_test(colour_only_where_asked),
         cmocka_unit_test(the_worst_comes_first),
         cmocka_unit_test(lines_are_no_longer_than_100_columns),

@@ -91,18 +91,6 @@ static void interval_of_many_values(void **state)
     struct interval ci = stat_bootstrap_median(v, N);
     double half = 1.96 / (2 * sqrt((double)N));
     assert_true(fabs(ci.lo - (0.5 - half)) < 0.1 * half && fabs(ci.hi - (0.5 + half)) < 0.1 * half);
-    ci = stat_bootstrap_mean(v, N);
-    half = 1.96 * sqrt(1.0 / 12) / sqrt((double)N);
-    assert_true(fabs(ci.lo - (0.5 - half)) < 0.1 * half && fabs(ci.hi - (0.5 + half)) < 0.1 * half);
-}
-
-static void mean_interval_holds_the_mean(void **state)
-{
-    (void)state;
-    struct interval ci = stat_bootstrap_mean(sample, SAMPLE);
-    double half = 1.96 * 3.0932225216078164 * sqrt(10.0 / 11) / sqrt(11);
-    assert_true(fabs(ci.lo - (4.060227272727273 - half)) < 0.15 * half);
-    assert_true(fabs(ci.hi - (4.060227272727273 + half)) < 0.15 * half);
 }
 
 static void ratio_interval(void **state)
@@ -122,15 +110,14 @@ static void too_few_give_no_interval(void **state)
     (void)state;
     static const double v[] = {1, 2};
     assert_true(isnan(stat_bootstrap_median(v, 2).lo));
-    assert_true(isnan(stat_bootstrap_mean(v, 2).hi));
     assert_true(isnan(stat_bootstrap_ratio(sample, SAMPLE, v, 2).lo));
 }
 
 static void same_values_same_interval(void **state)
 {
     (void)state;
-    struct interval x = stat_bootstrap_mean(sample, SAMPLE),
-                    y = stat_bootstrap_mean(sample, SAMPLE);
+    struct interval x = stat_bootstrap_median(sample, SAMPLE),
+                    y = stat_bootstrap_median(sample, SAMPLE);
     assert_memory_equal(&x, &y, sizeof x);
 }
 
@@ -215,6 +202,17 @@ static void lines_through_many_points(void **state)
     assert_true(fabs((line.interval.hi - line.interval.lo) / (2 * 1.96 * error) - 1) < 0.01);
 }
 
+static void sorts_times(void **state)
+{
+    (void)state;
+    int64_t v[] = {INT64_MAX, 3, INT64_MIN, 0, -1, 3};
+    static const int64_t sorted[] = {INT64_MIN, -1, 0, 3, 3, INT64_MAX};
+    stat_sort_ns(v, 0);
+    assert_int_equal(v[0], INT64_MAX);
+    stat_sort_ns(v, 6);
+    assert_memory_equal(v, sorted, sizeof v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,11 +223,11 @@ int main(void)
         cmocka_unit_test(moments_are_those_of_python),
         cmocka_unit_test(median_interval_is_the_exact_one),
         cmocka_unit_test(interval_of_many_values),
-        cmocka_unit_test(mean_interval_holds_the_mean),
         cmocka_unit_test(ratio_interval),
         cmocka_unit_test(too_few_give_no_interval),
         cmocka_unit_test(same_values_same_interval),
         cmocka_unit_test(sorts_as_qsort_does),
+        cmocka_unit_test(sorts_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

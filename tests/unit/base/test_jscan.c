@@ -172,7 +172,7 @@ static void pair_as_tokens(struct jscan pairs, unsigned into)
         assert_int_equal(jscan_bad(&pairs), jscan_bad(&tokens));
         if (!more)
             break;
-        assert_true(key.p == same_key.p && key.n == same_key.n);
+        assert_true(key.n == same_key.n && memcmp(key.p, same_key.p, key.n) == 0);
         assert_true(same_scanner(&pairs, &tokens));
         if (pairs.last == JT_OBJECT && i % 2 == into)
             pair_as_tokens(pairs, into);
@@ -221,6 +221,87 @@ static void pairs_are_a_member_and_a_token(void **state)
     }
 }
 
+/* One key has many spellings; the first member with the name is told by its number. */
+static void keys_come_without_escapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name;
+        bool found;
+    } cases[] = {
+        {"{\"content\":7}", "content", true},
+        {"{\"\\u0063ontent\":7}", "content", true},
+        {"{\"con\\u0074ent\":7}", "content", true},
+        {"{\"c\\u006F\\u006e\\u0074\\u0065\\u006e\\u0074\":7}", "content", true},
+        {"{\"x\":{\"\\u0063ontent\":1},\"\\u0063ontent\":7}", "content", true},
+        {"{\"a\\/b\":7}", "a/b", true},
+        {"{\"\\u00e9\\ud83d\\ude00\":7}", "\xC3\xA9\xF0\x9F\x98\x80", true},
+        {"{\"a\\tb\":7}", "a\tb", true},
+        {"{\"\\u0043ontent\":7}", "content", false},   /* C */
+        {"{\"\\\\u0063ontent\":7}", "content", false}, /* a backslash that is one */
+        {"{\"\\u0063onten\":7}", "content", false},
+        {"{\"\\u0063ontent \":7}", "content", false},
+        {"{\"\\u0000content\":7}", "content", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct jscan members = jscan_over(slice_of(cases[i].text)), pairs = members;
+        struct slice key;
+        int64_t by_member = 0, by_pair = 0;
+        assert_int_equal(jscan_next(&members), JT_OBJECT);
+        while (jscan_member(&members, &key)) {
+            bool found = slice_is(key, cases[i].name);
+            jscan_next(&members);
+            if (found)
+                assert_true(jscan_int(&members, &by_member));
+            jscan_finish(&members);
+        }
+        assert_int_equal(jscan_next(&pairs), JT_OBJECT);
+        while (jscan_pair(&pairs, &key)) {
+            if (slice_is(key, cases[i].name))
+                assert_true(jscan_int(&pairs, &by_pair));
+            jscan_finish(&pairs);
+        }
+        assert_false(jscan_bad(&members) || jscan_bad(&pairs));
+        assert_int_equal(by_member, cases[i].found ? 7 : 0);
+        assert_int_equal(by_pair, by_member);
+    }
+}
+
+/* Longer than there is room for: it keeps its escapes, and nothing is written behind the room. */
+static void long_keys_keep_their_escapes(void **state)
+{
+    (void)state;
+    for (size_t n = JSCAN_KEY_BYTES - 2; n <= JSCAN_KEY_BYTES + 1; n++) {
+        struct buf text;
+        struct slice key;
+        buf_init(&text, 1024);
+        buf_puts(&text, "{\"\\u0061");
+        for (size_t i = 1; i < n; i++)
+            buf_puts(&text, "a");
+        buf_puts(&text, "\":1}");
+        struct jscan s = jscan_over((struct slice){(const char *)text.p, text.n});
+        assert_int_equal(jscan_next(&s), JT_OBJECT);
+        assert_true(jscan_member(&s, &key));
+        assert_int_equal(key.n, n <= JSCAN_KEY_BYTES ? n : n + 5);
+        assert_int_equal(key.p[0], n <= JSCAN_KEY_BYTES ? 'a' : '\\');
+        assert_int_equal(s.text.n, n + 5); /* as it stands */
+        buf_done(&text);
+    }
+}
+
+static void strings_are_compared_without_escapes(void **state)
+{
+    (void)state;
+    assert_true(jscan_raw_is(slice_of("stop"), "stop"));
+    assert_true(jscan_raw_is(slice_of("s\\u0074op"), "stop"));
+    assert_true(jscan_raw_is(slice_of("a\\/b"), "a/b"));
+    assert_true(jscan_raw_is(slice_of(""), ""));
+    assert_false(jscan_raw_is(slice_of("s\\u0074ops"), "stop"));
+    assert_false(jscan_raw_is(slice_of("stops"), "stop"));
+    assert_false(jscan_raw_is(slice_of("sto"), "stop"));
+    assert_false(jscan_raw_is(slice_of("s\\\\u0074op"), "stop"));
+}
+
 static void whole_numbers(void **state)
 {
     (void)state;
@@ -245,6 +326,51 @@ static void whole_numbers(void **state)
         assert_int_equal(jscan_next(&s), JT_NUMBER);
         assert_int_equal(jscan_int(&s, &v), cases[i].fits);
         assert_true(v == (cases[i].fits ? cases[i].value : 7));
+    }
+}
+
+/* What nobody reads may be as deep as it likes: one odd member does not make an event unreadable.
+ */
+static void deep_nesting_is_passed_over(void **state)
+{
+    (void)state;
+    enum { DEEP = 4000 };
+    static const struct {
+        const char *open, *inside, *close;
+        bool good;
+    } cases[] = {
+        {"[", "", "]", true},
+        {"{\"a\":", "1", "}", true},
+        {"[\"]\",", "\"\\\"[\"", "]", true},
+        {"[\"", "\"", "]", false}, /* a string that does not end */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text;
+        struct slice key;
+        buf_init(&text, 1 << 20);
+        buf_puts(&text, "{\"deep\":");
+        for (int k = 0; k < DEEP; k++)
+            buf_puts(&text, cases[i].open);
+        buf_puts(&text, cases[i].inside);
+        for (int k = 0; k < DEEP; k++)
+            buf_puts(&text, cases[i].close);
+        size_t whole = text.n;
+        buf_puts(&text, ",\"n\":7}");
+        struct jscan s = jscan_over((struct slice){(const char *)text.p, text.n});
+        assert_int_equal(jscan_next(&s), JT_OBJECT);
+        assert_true(jscan_member(&s, &key));
+        jscan_skip(&s);
+        assert_int_equal(!jscan_bad(&s), cases[i].good);
+        assert_int_equal(jscan_member(&s, &key), cases[i].good);
+        assert_int_equal(jscan_next(&s) == JT_NUMBER, cases[i].good);
+        /* cut anywhere, it is no JSON */
+        s = jscan_over((struct slice){(const char *)text.p, whole - 1});
+        assert_int_equal(jscan_next(&s), JT_OBJECT);
+        assert_true(jscan_member(&s, &key));
+        jscan_skip(&s);
+        jscan_next(&s);
+        assert_true(jscan_bad(&s));
+        buf_done(&text);
     }
 }
 
@@ -328,7 +454,11 @@ int main(void)
         cmocka_unit_test(every_cut_is_refused_without_over_reading),
         cmocka_unit_test(strings_end_where_they_end),
         cmocka_unit_test(pairs_are_a_member_and_a_token),
+        cmocka_unit_test(keys_come_without_escapes),
+        cmocka_unit_test(long_keys_keep_their_escapes),
+        cmocka_unit_test(strings_are_compared_without_escapes),
         cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(deep_nesting_is_passed_over),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(agrees_with_json_test_suite),
     };

@@ -34,7 +34,7 @@ static const struct vector vectors[] = {
     {"Anthropic",
      EV("content_block_start",
         ",\"content_block\":{\"type\":\"redacted_thinking\",\"data\":\"abc\"}"),
-     "0"},
+     "h"},
     {"Anthropic",
      EV("content_block_delta", ",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}"),
      "T0:Hi"},
@@ -43,6 +43,9 @@ static const struct vector vectors[] = {
      "H0:hm"},
     {"Anthropic",
      EV("content_block_delta", ",\"delta\":{\"type\":\"signature_delta\",\"signature\":\"xyz\"}"),
+     "h"},
+    {"llama.cpp",
+     EV("content_block_delta", ",\"delta\":{\"type\":\"signature_delta\",\"signature\":\"\"}"),
      "0"},
     {"Anthropic",
      EV("content_block_delta",
@@ -90,6 +93,11 @@ static const struct vector vectors[] = {
      "\"type\":\"tool_use\",\"name\":\"f\",\"input\":{\"a\":1}}],\"stop_reason\":\"tool_use\","
      "\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":2,\"output_tokens\":6}}",
      "H0:hm T0:Hi C0:f C0:{\"a\":1} F0:tool_use U:7/6/2/-1"},
+    {"Anthropic, thinking left out", NULL,
+     "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\","
+     "\"thinking\":\"\",\"signature\":\"s\"},{\"type\":\"text\",\"text\":\"Hi\"}],"
+     "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":5,\"output_tokens\":60}}",
+     "h T0:Hi F0:end_turn U:5/60/-1/-1"},
     {"Anthropic", NULL,
      "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"bad\"}}",
      "E0:bad"},

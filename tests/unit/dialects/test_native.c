@@ -40,6 +40,14 @@ static const struct vector llama[] = {
      "\"content\":"
      "\"b\",\"stop\":true,\"stop_type\":\"limit\"}]",
      "T0:a F0:eos D T1:b F1:limit D"},
+    {"llama-server, of one of several prompts", "message",
+     "{\"index\":1,\"content\":\"a\",\"tokens\":[],\"stop\":false,\"tokens_predicted\":1,"
+     "\"tokens_evaluated\":9}",
+     "T1:a u1:9/1/-1/-1"},
+    {"llama-server, several prompts, without an index", NULL,
+     "[{\"content\":\"a\",\"stop\":true,\"tokens_predicted\":2},{\"content\":\"b\",\"stop\":true,"
+     "\"tokens_predicted\":3}]",
+     "T0:a F0:stop U:-1/2/-1/-1 D T1:b F1:stop U1:-1/3/-1/-1 D"},
     {"llama-server, after 200", "message",
      "{\"error\":{\"code\":500,\"message\":\"gone\",\"type\":\"server_error\"}}", "E0:gone"},
     {"older llama-server, field error (12)", "error",
@@ -109,6 +117,18 @@ static const struct vector sglang[] = {
      "t0: Hi you F0:length U:5/2/-1/-1"},
     {"SGLang, list of prompts (39)", "message", "{\"text\":\"b\",\"index\":1," META("null") "}",
      "t1:b"},
+    {"SGLang, list of prompts, whole: no index", NULL,
+     "[{\"text\":\"a\"," META(
+         "{\"type\":\"stop\"},\"prompt_tokens\":5,\"completion_"
+         "tokens\":2") "},"
+                       "{\"text\":\"b\"," META("{\"type\":\"stop\"},\"prompt_tokens\":5,"
+                                               "\"completion_tokens\":3") "}]",
+     "T0:a F0:stop U:5/2/-1/-1 T1:b F1:stop U1:5/3/-1/-1"},
+    {"SGLang, without a tokenizer", "message",
+     "{\"output_ids\":[7,8,9]," META("null,\"completion_tokens\":3") "}", "k0:3 u:-1/3/-1/-1"},
+    {"SGLang, without a tokenizer, whole", NULL, "{\"output_ids\":[7,8,9]," META("null") "}",
+     "K0:3"},
+    {"SGLang, with one", "message", "{\"text\":\"a\",\"output_ids\":[7]," META("null") "}", "t0:a"},
     {"SGLang, aborted", "message",
      "{\"text\":\"\"," META("{\"type\":\"abort\",\"message\":\"gone\"}") "}", "E0:gone"},
     {"SGLang", "message", "{\"error\":{\"message\":\"too long\"}}", "E0:too long"},
@@ -198,12 +218,33 @@ static void test_requests(void **state)
                  4);
 }
 
+static void expect_choices(const struct dialect *d, const char *body, int64_t n)
+{
+    struct arena a = {0};
+    struct dialect_request q;
+    assert_true(d->request(slice_of(body), &a, &q));
+    assert_int_equal(q.choices, n);
+    arena_free(&a);
+}
+
+/* What several answers are to: one prompt, or each to its own. */
+static void test_choices(void **state)
+{
+    (void)state;
+    expect_choices(&dialect_llama_completion, "{\"prompt\":[\"a\",\"b\"]}", 1);
+    expect_choices(&dialect_llama_completion, "{\"prompt\":\"a\",\"n_cmpl\":3}", 3);
+    expect_choices(&dialect_llama_completion, "{\"prompt\":\"a\",\"n\":2}", 2);
+    expect_choices(&dialect_sglang_generate,
+                   "{\"text\":\"a\",\"sampling_params\":{\"n\":2,\"top_p\":1}}", 2);
+    expect_choices(&dialect_sglang_generate, "{\"text\":\"a\",\"other\":{\"n\":2}}", 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_llama),    cmocka_unit_test(test_tgi),
         cmocka_unit_test(test_sglang),   cmocka_unit_test(test_lmstudio),
-        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_requests), cmocka_unit_test(test_choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,15 @@ static const struct vector vectors[] = {
     {"Ollama chat, load", NULL,
      LINE("\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done_reason\":\"load\","
           "\"done\":true"),
-     "F0:load U:-1/0/-1/-1 D"},
+     "L0:load F0:load U:-1/0/-1/-1 D"},
+    {"Ollama generate, unload", NULL,
+     LINE("\"response\":\"\",\"done\":true,\"done_reason\":\"unload\""),
+     "L0:unload F0:unload U:-1/0/-1/-1 D"},
+    {"older Ollama, load", NULL, LINE("\"response\":\"\",\"done\":true"),
+     "L F0:done U:-1/0/-1/-1 D"},
+    {"Ollama generate, whole and of that word", NULL,
+     LINE("\"response\":\"load\",\"done\":true,\"done_reason\":\"load\""),
+     "T0:load F0:load U:-1/0/-1/-1 D"},
     {"older Ollama, no done_reason", "message",
      LINE("\"response\":\"\",\"done\":true,\"context\":[1,2,3],\"eval_count\":7,"
           "\"eval_duration\":1000000000"),

@@ -113,6 +113,73 @@ static const struct chunk chunks[] = {
     {"{\"timings\":{\"draft_n\":1}}", "0"},
     {"{\"timings\":{\"prompt_ms\":1},\"choices\":[{\"delta\":{\"content\":\"x\"}}]}",
      "M:nan/1/nan/nan/nan T0:x"},
+    /* usage elsewhere: Moonshot's, Groq's; near misses: beside the right one, null, of two choices
+     */
+    {"{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\",\"usage\":{\"prompt_tokens\":19,"
+     "\"completion_tokens\":13}}]}",
+     "F0:stop U:19/13/-1/-1"},
+    {"{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"x_groq\":{\"id\":\"r\",\"usage\":{"
+     "\"prompt_tokens\":19,\"completion_tokens\":13}}}",
+     "F0:stop U:19/13/-1/-1"},
+    {"{\"choices\":[{\"delta\":{},\"usage\":{\"completion_tokens\":13}}],\"usage\":{"
+     "\"completion_tokens\":14}}",
+     "U:-1/14/-1/-1"},
+    {"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"usage\":null}],\"usage\":null,\"x_groq\":"
+     "null}",
+     "T0:a"},
+    {"{\"choices\":[{\"message\":{},\"usage\":{\"completion_tokens\":1}},{\"message\":{},\"usage\":"
+     "{"
+     "\"completion_tokens\":2}}]}",
+     "0"},
+    /* a message beside the delta: null, empty, the same once more */
+    {"{\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"a\",\"tool_calls\":null},"
+     "\"message\":null,\"finish_reason\":\"\"}]}",
+     "T0:a"},
+    {"{\"choices\":[{\"message\":null,\"delta\":{\"content\":\"a\"}}]}", "T0:a"},
+    {"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"message\":{}}]}", "T0:a"},
+    {"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"message\":{\"role\":\"assistant\","
+     "\"content\":\"\"}}]}",
+     "T0:a"},
+    {"{\"choices\":[{\"message\":{\"content\":\"so far a\"},\"delta\":{\"content\":\"a\"},"
+     "\"index\":1}]}",
+     "T1:a"},
+    {"{\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"message\":{"
+     "\"content\":\"no\"}}]}",
+     "R"},
+    {"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"delta\":{\"content\":\"b\"}}]}", "T0:b"},
+    /* all of it at the end, and streams that have nothing else */
+    {"{\"choices\":[{\"delta\":{},\"message\":{\"content\":\"ab\",\"reasoning_content\":\"hm\"},"
+     "\"finish_reason\":\"stop\"}]}",
+     "m0:ab m0:hm F0:stop"},
+    {"{\"choices\":[{\"finish_reason\":\"stop\",\"message\":{\"content\":\"ab\"}}]}",
+     "m0:ab F0:stop"},
+    {"{\"choices\":[{\"delta\":null,\"message\":{\"content\":\"ab\"}}]}", "m0:ab"},
+    {"{\"choices\":[{\"message\":{\"content\":\"ab\"}}]}", "m0:ab"},
+    /* text by other names, where there is no content */
+    {C("{\"text\":\"a\"}"), "T0:a"},
+    {C("{\"role\":\"assistant\",\"response\":\"a\"}"), "T0:a"},
+    {C("{\"text\":\"no\",\"content\":\"a\",\"response\":\"no\"}"), "T0:a"},
+    {C("{\"text\":\"\",\"response\":null}"), "0"},
+    /* a finish that is none, and one that is */
+    {"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"error\"}]}",
+     "T0:a E0:error"},
+    {"{\"choices\":[{\"delta\":{},\"finish_reason\":\"abort\"}]}", "E0:abort"},
+    {"{\"error\":{\"message\":\"gone\"},\"choices\":[{\"delta\":{\"content\":\"\"},"
+     "\"finish_reason\":\"error\"}]}",
+     "E0:gone"},
+    {"{\"choices\":[{\"delta\":{},\"error\":{\"code\":502,\"message\":\"gone\"},"
+     "\"finish_reason\":\"stop\"}]}",
+     "E0:gone F0:stop"},
+    {"{\"choices\":[{\"delta\":{},\"finish_reason\":\"content_filter\"}]}", "F0:content_filter"},
+    /* errors that say nothing are none */
+    {"{\"error\":{},\"choices\":[{\"delta\":{\"content\":\"a\"}}]}", "T0:a"},
+    {"{\"error\":[],\"choices\":[{\"delta\":{\"content\":\"a\"}}]}", "T0:a"},
+    {"{\"error\":0,\"choices\":[{\"delta\":{\"content\":\"a\"}}]}", "T0:a"},
+    {"{\"error\":{\"code\":0,\"message\":\"\",\"param\":null,\"details\":[]},\"choices\":[]}", "0"},
+    {"{\"error\":{\"code\":0,\"message\":\"\",\"type\":\"x\"}}",
+     "E0:{\"code\":0,\"message\":\"\",\"type\":\"x\"}"},
+    {"{\"error\":[\"x\"]}", "E0:[\"x\"]"},
+    {"{\"error\":7}", "E0:7"},
     /* errors after 200 */
     {"{\"error\":{\"message\":\"too \\\"long\\\"\",\"code\":400}}", "E0:too \"long\""},
     {"{\"error\":\"out of memory\"}", "E0:out of memory"},
@@ -121,9 +188,27 @@ static const struct chunk chunks[] = {
     {"{\"detail\":[{\"loc\":[\"body\"]}]}", "E0:[{\"loc\":[\"body\"]}]"},
     {"{\"detail\":\"Not Found\"}", "E0:Not Found"},
     {"{\"object\":\"error\",\"message\":\"too long\",\"code\":400}", "E0:too long"},
+    /* thinking in the total alone */
+    {"{\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":12,"
+     "\"total_tokens\":51}}",
+     "U:9/12/-1/-1=51"},
     /* usage that says nothing, or not in numbers */
     {"{\"usage\":{}}", "0"},
-    {"{\"usage\":{\"prompt_tokens\":-1,\"completion_tokens\":\"7\",\"total_tokens\":1}}", "0"},
+    {"{\"usage\":{\"prompt_tokens\":-1,\"completion_tokens\":\"7 \",\"total_tokens\":1}}", "0"},
+    {"{\"usage\":{\"prompt_tokens\":\"\",\"completion_tokens\":\"-7\"}}", "0"},
+    {"{\"usage\":{\"prompt_tokens\":\"0x9\",\"completion_tokens\":\"12345678901234567\"}}", "0"},
+    /* … or in numbers that are texts, or by the names of another API (the old mlx-vlm, 24) */
+    {"{\"usage\":{\"prompt_tokens\":\"11\",\"completion_tokens\":\"20\",\"total_tokens\":\"31\"}}",
+     "U:11/20/-1/-1"},
+    {"{\"usage\":{\"input_tokens\":11,\"output_tokens\":20,\"total_tokens\":31,\"generation_tps\":"
+     "50.5}}",
+     "U:11/20/-1/-1"},
+    {"{\"usage\":{\"input_tokens\":11,\"output_tokens\":20,\"input_tokens_details\":{\"cached_"
+     "tokens\":4},\"output_tokens_details\":{\"reasoning_tokens\":7}}}",
+     "U:11/20/4/7"},
+    {"{\"usage\":{\"input_tokens\":0,\"output_tokens\":0,\"prompt_tokens\":11,\"completion_"
+     "tokens\":20,\"input_tokens_details\":{\"cached_tokens\":0}}}",
+     "U:11/20/-1/-1"}, /* gateways fill both in */
     {"{\"usage\":{\"completion_tokens\":1e300,\"prompt_tokens\":12.0}}", "U:12/-1/-1/-1"},
     {"{\"usage\":[{\"prompt_tokens\":1}]}", "0"},
     /* unknown fields, whatever they are */
@@ -153,6 +238,7 @@ static void test_event_types(void **state)
            "E0:gone");
     expect("error", "out of memory", false, "E0:out of memory");
     expect("error", "{\"code\":500}", false, "E0:{\"code\":500}");
+    expect("error", "{}", false, "E0:{}"); /* its name says it */
     expect("ping", "{}", false, "P");
     expect("chat.completion.error",
            "{\"object\":\"chat.completion.error\",\"error\":{\"message\":\"schema\"}}", false,
@@ -173,6 +259,20 @@ static void test_documents(void **state)
     expect("", "{\"error\":{\"message\":\"Prompt too long\",\"type\":\"invalid_request_error\"}}",
            true, "E0:Prompt too long");
     expect("", "<html>", true, "E0:not JSON");
+    /* a delta beside the message */
+    static const char *const others[] = {"null", "{}", "{\"content\":\"\"}", "{\"content\":\"a\"}"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "{\"choices\":[{\"message\":{\"content\":\"ab\"},\"delta\":%s,"
+                 "\"finish_reason\":\"stop\"}]}",
+                 others[i]);
+        expect("", text, true, "T0:ab F0:stop");
+        snprintf(text, sizeof text,
+                 "{\"choices\":[{\"delta\":%s,\"message\":{\"content\":\"ab\"}}]}", others[i]);
+        expect("", text, true, "T0:ab");
+    }
+    expect("", "{\"choices\":[{\"delta\":{\"content\":\"ab\"},\"message\":null}]}", true, "T0:ab");
 }
 
 /* Whatever is cut off: a proper prefix of a chunk is no JSON, and only that is said. */

@@ -41,6 +41,13 @@ static const struct vector vectors[] = {
      "\"finish_reason\":null}],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,"
      "\"total_tokens\":0}}",
      "T0:x U:0/0/-1/-1"},
+    {"vLLM, given up", "message", T("{\"index\":0,\"text\":\"x\",\"finish_reason\":\"abort\"}"),
+     "T0:x E0:abort"},
+    {"vLLM, its part is gone", NULL, T("{\"index\":0,\"text\":\"\",\"finish_reason\":\"error\"}"),
+     "E0:error"},
+    {"whoever, no error (near miss)", "message",
+     "{\"error\":{},\"choices\":[{\"text\":\"x\",\"finish_reason\":\"aborted by word\"}]}",
+     "T0:x F0:aborted by word"},
     {"TGI, empty finish (30)", "message",
      T("{\"index\":0,\"text\":\"x\",\"logprobs\":null,\"finish_reason\":\"\"}"), "T0:x"},
     {"vllm-mlx, id per chunk (34), usage on the last (22)", "message",
@@ -94,6 +101,7 @@ static void test_request(void **state)
     assert_int_equal(q.prompt_words, 2);
     assert_int_equal(q.max_tokens, 9);
     assert_int_equal(q.choices, 2);
+    assert_int_equal(q.candidates, 0);
     assert_int_equal(q.stream, 1);
     assert_true(q.echo && q.usage_asked);
     assert_true(d->request(slice_of("{\"prompt\":[[1,2,3],[4]],\"echo\":false}"), &a, &q));
@@ -101,6 +109,9 @@ static void test_request(void **state)
     assert_false(q.echo);
     assert_true(d->request(slice_of("{\"prompt\":[\"a b\",\"c\"]}"), &a, &q));
     assert_int_equal(q.prompt_words, 3);
+    assert_true(d->request(slice_of("{\"prompt\":\"a\",\"n\":1,\"best_of\":4}"), &a, &q));
+    assert_int_equal(q.choices, 1);
+    assert_int_equal(q.candidates, 4);
     assert_false(d->request(slice_of("{\"prompt\":[\"a b\""), &a, &q));
     arena_free(&a);
 }

@@ -206,7 +206,8 @@ static void aiperf_rows(void **state)
         "{\"timestamp\":1000,\"session_id\":\"a\",\"text_input\":\"Say \\u00e9 \\\"hi\\\"\","
         "\"output_length\":4}\n"
         "{\"session_id\":\"a\",\"delay\":250,\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],"
-        "\"tools\":[{\"n\":1}],\"extra\":{\"temperature\":0.5,\"min_tokens\":2},\"output_length\":"
+        "\"tools\":[{\"n\":1}],\"extra\":{\"temper\\u0061ture\":0.5,\"min\\u0022_tokens\":2},"
+        "\"output_length\":"
         "6}"
         "\n"
         "{\"timestamp\":1500.0,\"payload\":{\"messages\": [ ],\"n\":12345678901234567890}}\n"
@@ -229,7 +230,7 @@ static void aiperf_rows(void **state)
             "{\"include_usage\":true}}"},
         {2, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"tools\":"
             "[{\"n\":1}],\"max_tokens\":6,\"stream\":true,\"stream_options\":"
-            "{\"include_usage\":true},\"temperature\":0.5,\"min_tokens\":2}"},
+            "{\"include_usage\":true},\"temper\\u0061ture\":0.5,\"min\\u0022_tokens\":2}"},
         {3, "{\"messages\": [ ],\"n\":12345678901234567890}"}};
     for (size_t i = 0; i < 3; i++) {
         struct slice body = at(&r, bodies[i].request)->body;
@@ -428,7 +429,8 @@ static void sharegpt_rows(void **state)
 {
     (void)state;
     struct reading r = read_text(
-        "[\n{\"id\": \"QWJhYvA_0\", \"conversations\": [{\"from\": \"human\", \"value\": "
+        "[\n{\"id\": \"QWJhYvA_0\", \"c\\u006fnversations\": [{\"fr\\u006fm\": \"h\\u0075man\", "
+        "\"value\": "
         "\"Summarize "
         "\\\"x\\\" ]}\"}, {\"from\": \"gpt\", \"value\": \"Here\"}, {\"from\": \"human\", "
         "\"value\": "

@@ -259,6 +259,7 @@ static const struct model_case model_cases[] = {
     {" { \"x\" : {\"model\":\"a\"} , \"model\" :\n\"a\\u0041\" } ",
      " { \"x\" : {\"model\":\"a\"} , \"model\" :\n\"m\\\"x\" } "},
     {"{\"model\":\"a\",\"model\":\"b\"}", "{\"model\":\"m\\\"x\",\"model\":\"m\\\"x\"}"},
+    {"{\"\\u006Dod\\u0065l\":\"a\"}", "{\"\\u006Dod\\u0065l\":\"m\\\"x\"}"},
     {"{\"model\":{\"model\":\"a\"}}", NULL},
     {"{\"messages\":[\"model\",\"a\"]}", NULL},
     {"[{\"model\":\"a\"}]", NULL},

@@ -81,6 +81,9 @@ static void events_with_text(void **state)
         "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"b\"},\"done\":false}\n"
         "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,"
         "\"eval_count\":9}\n");
+    expect(2, "/api/generate", "{}", "application/json",
+           "{\"response\":\"a\",\"done\":false}\n{\"response\":\"b\",\"done\":true}\n");
+    expect(3, "/v1/chat/completions", "{\"messages\":[]}", "application/json", CHAT);
     expect(
         1, "/v1/messages", "{}", "text/event-stream; charset=utf-8",
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":"
@@ -96,6 +99,9 @@ static void none(void **state)
     (void)state;
     expect(
         0, "/v1/chat/completions", "{}", "application/json",
+        "{\"object\":\"chat.completion\",\"choices\":[{\"message\":{\"content\":\"all of it\"}}]}");
+    expect(
+        0, "/v1/chat/completions", "{}", "text/event-stream",
         "{\"object\":\"chat.completion\",\"choices\":[{\"message\":{\"content\":\"all of it\"}}]}");
     expect(0, "/v1/chat/completions", "{}", "text/event-stream", "data: not JSON\n\ndata: {\n\n");
     expect(0, "/x", "{}", "text/event-stream", "data: {\"content\"");

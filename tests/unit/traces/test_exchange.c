@@ -235,12 +235,10 @@ static void test_sniffed(void **state)
     PLAY(END_FIN, "1.0 GET /\n1 < 200 interim 0\n1 event 0 a\n1 done fin body 9 t 6\n",
          {'C', GET("/"), 0}, {'S', "HTTP/1.1 200 OK\r\n\r\nda", 0}, {'S', "ta: a", 0},
          {'S', "\n\n", 0});
-    PLAY(END_FIN,
-         "1.0 GET /\n1 < 200 interim 0\n1 body d\n1 body a\n1 body t\n1 body e\n1 done fin body 4 "
-         "t 5\n",
+    PLAY(END_FIN, "1.0 GET /\n1 < 200 interim 0\n1 body da\n1 body te\n1 done fin body 4 t 5\n",
          {'C', GET("/"), 0}, {'S', "HTTP/1.1 200 OK\r\nContent-Type: text/plain;x\r\n\r\nda", 0},
          {'S', "te", 0});
-    PLAY(END_FIN, "1.0 GET /\n1 < 200 interim 0\n1 body d\n1 body a\n1 done fin body 2 t 4\n",
+    PLAY(END_FIN, "1.0 GET /\n1 < 200 interim 0\n1 body da\n1 done fin body 2 t 4\n",
          {'C', GET("/"), 0}, {'S', "HTTP/1.1 200 OK\r\n\r\nda", 0});
     PLAY(END_FIN, "1.0 GET /\n1 < 200 interim 0\n1 body data: a\n\n\n1 done fin body 9 t 2\n",
          {'C', GET("/"), 0}, {'S', OK("9") "data: a\n\n", 0});
@@ -457,8 +455,11 @@ static void test_ndjson(void **state)
          "1 done damaged fin body 6 t 6\n",
          {'C', GET("/"), 0}, {'S', LINES("application/jsonlines") "{", 0}, {'s', NULL, 4},
          {'S', "}\n{}\n", 0});
-    PLAY(END_FIN, "1.0 GET /\n1 < 200 interim 0\n1 body {}\n{}\n\n1 done fin body 6 t 4\n",
+    PLAY(END_FIN,
+         "1.0 GET /\n1 < 200 interim 0\n1 event 0 {}\n1 event 0 {}\n1 done fin body 6 t 4\n",
          {'C', GET("/"), 0}, {'S', LINES("application/json") "{}\n{}\n", 0});
+    PLAY(END_FIN, "1.0 GET /\n1 < 200 stream interim 0\n1 body {}\n\n1 done fin body 3 t 4\n",
+         {'C', GET("/"), 0}, {'S', LINES("text/event-stream") "{}\n", 0});
 }
 
 /* HTTP/0.9, and a server that answers HTTP/1.1 like that (curl_http_09). */
