@@ -9,11 +9,12 @@
 #include "traces/base/clock.h"
 #include "traces/base/units.h"
 
-#define SPREAD_S 0.05     /* of start times about one offset: more is no join */
-#define CLOSE_S 1e-3      /* starts nearer than the spread and this may be swapped */
-#define EPOCH_OFF_S 1.0   /* of a clock that should be the same */
-#define EPOCH_SKEW_S 60.0 /* … and that is off, as all rows say: beyond, they are of another run \
-                           */
+#define SPREAD_S 0.05   /* of start times about one offset: more is no join */
+#define CLOSE_S 1e-3    /* starts nearer than the spread and this may be swapped */
+#define EPOCH_OFF_S 1.0 /* of a clock that should be the same */
+#define EPOCH_SKEW_S                                                                               \
+    60.0 /* … and that is off, as all rows say: beyond, they are of another run                  \
+          */
 #define LENGTHS_AGREE 0.95 /* of rows, by order */
 
 enum { SKIPS_MOST = 1000, STEPS_MOST = 20000000, SKEWED_LEAST = 5 };

@@ -7,6 +7,7 @@
  * longer than any within it sets apart, and what comes behind a warm-up. Any other is taken only if
  * the file's figures, all of them, hold for it. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/claims_sets.h"
@@ -210,6 +211,34 @@ static bool is_of_other_model(const struct seeker *k, struct claim_basis *x)
     return found != NULL;
 }
 
+static int by_index(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The requests that its rows are, where these are all that it is about. */
+static bool by_rows(const struct seeker *k, struct claim_basis *x)
+{
+    double cancelled = stated(k->s, F_CANCELLED, FILE_VALUE);
+    size_t n = 0, *v = NULL;
+    if (k->row_of == NULL || k->failed > 0 || cancelled > 0 || k->done != (double)k->s->joined)
+        return false;
+    v = arena_alloc(&k->b->a->texts, (k->s->joined + 1) * sizeof *v);
+    for (size_t i = 0; i < k->s->rows.n && n < k->s->joined; i++) {
+        if (k->row_of[i] != ROW_UNJOINED)
+            v[n++] = k->row_of[i];
+    }
+    if (n == 0 || k->done != (double)sets_successes(k->b, v, n))
+        return false;
+    qsort(v, n, sizeof *v, by_index);
+    x->requests = v;
+    x->n = n;
+    x->which = audit_printf(k->b->a, "the %zu requests that its rows are", n);
+    x->unscoped = NULL;
+    return true;
+}
+
 static bool by_search(struct seeker *k, struct claim_basis *x)
 {
     sets_find(k);
@@ -232,6 +261,12 @@ static bool takes_all(const struct binder *b, const struct seeker *k, bool sever
     return (isnan(sent) ? last : sent) == (double)b->all.n && !several;
 }
 
+/* How many requests there are; 0: the file is about none. */
+static bool is_number(double x)
+{
+    return x >= 1 && x < 1e9 && x == floor(x);
+}
+
 void bind_scope(const struct binder *b, const struct file_summary *s, const size_t *row_of,
                 bool several, struct claim_basis *x)
 {
@@ -243,6 +278,8 @@ void bind_scope(const struct binder *b, const struct file_summary *s, const size
                        .failed = stated(s, F_FAILED, FILE_VALUE),
                        .duration = stated(s, F_DURATION, FILE_VALUE),
                        .cap = stated(s, F_CAP, FILE_VALUE)};
+    if (!is_number(k.failed) && k.failed != 0)
+        k.failed = NAN;
     size_t all = b->all.n, good = finished(b, b->all.v, all);
     k.tokens =
         !isnan(stated(s, F_INPUT_SUM, FILE_SUM)) || !isnan(stated(s, F_OUTPUT_SUM, FILE_SUM));
@@ -254,14 +291,15 @@ void bind_scope(const struct binder *b, const struct file_summary *s, const size
                                 "batch by batch",
                                 s->rows.n);
     } else if (by_window(b, s, x)) {
-        return;
+        if (x->unscoped != NULL)
+            by_rows(&k, x);
     } else if (isnan(k.done)) { /* any part of the trace may be meant */
         if (several)
             x->unscoped = "the file holds several results, and does not say of how many requests "
                           "each of them is";
     } else if (!several && is_all) {
         keep(b, x, b->all.v, all);
-    } else if (k.done >= 1 && k.done < 1e9 && by_search(&k, x)) {
+    } else if (by_rows(&k, x) || (is_number(k.done) && by_search(&k, x))) {
         ; /* found */
     } else if (takes_all(b, &k, several)) {
         keep(b, x, b->all.v, all);

@@ -19,6 +19,7 @@ static const struct tool_path paths[] = {
     {"successes.count", F_COMPLETED, 1, "value"},
     {"failures.count", F_FAILED, 1, "value"},
     {"load_summary.count", F_REQUESTED, 1, "value"},
+    {"benchmark_time_seconds", F_DURATION, 1, "value"},
     {.path = NULL},
 };
 
@@ -91,6 +92,7 @@ static const struct tool_formula formulas[FIGURES] = {
                       .also = {&tool_text[TEXT_OUTPUT_TPS]}},
     [F_INPUT_TPS] = {.slack = 10, .weak = OWN_TOKENS ", and prompts without the chat template"},
     [F_TOTAL_TPS] = {.slack = 10, .weak = OWN_TOKENS ", and prompts without the chat template"},
+    [F_DURATION] = {.d = TOOL_DURATION("inference-perf benchmark_time_seconds: T"), .slack = 1},
     [F_REQUEST_TPS] = {.d = {"inference-perf requests_per_sec: S/T",
                              {"S/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
                               tool_request_tps},

@@ -2,6 +2,7 @@
  * what it takes of streams alone. */
 #include <math.h>
 
+#include "analyze/formulas_doubt.h"
 #include "analyze/formulas_parts.h"
 #include "analyze/stat.h"
 #include "analyze/tool.h"
@@ -36,6 +37,10 @@ static void weigh_request(const struct scope *s, const struct request *r, enum p
     if (!(n > 0))
         return;
     struct interval span = span_length(s, from, to);
+    if (s->late) {
+        span.hi += per == PER_TOKEN ? doubt_late(s, r) : DOUBT_LATE_S;
+        span.lo = per == PER_TOKEN ? span.lo : fmax(span.lo - DOUBT_LATE_S, 0);
+    }
     VEC_PUSH(&w->value, ((struct stat_point){span_seconds(from, to) / n, n}));
     VEC_PUSH(&w->lo, ((struct stat_point){span.lo / n, n}));
     VEC_PUSH(&w->hi, ((struct stat_point){span.hi / n, n}));

@@ -9,13 +9,13 @@ if ! command -v python3 >/dev/null 2>&1; then
     exit 0
 fi
 
-# make_capture LATE: five prompts sent to port 8000 and 1 ms later to 8001. Events of 8001 come every 20 ms, those of 8000
-# LATE us behind them.
+# make_capture LATE HOW: five prompts sent to port 8000 and 1 ms later to 8001. HOW is "stream": events of 8001 come every
+# 20 ms, those of 8000 LATE us behind them; or "document": one document instead; or "renamed": of another id on port 8000.
 make_capture() {
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/oracle python3 - "$1" "$tmp/made.pcap" <<'EOF'
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/oracle python3 - "$1" "$2" "$tmp/made.pcap" <<'EOF'
 import sys
 from capture_files import ACK, RAW, SYN, Pcap, ipv4, tcp
-late, path = int(sys.argv[1]) * 1000, sys.argv[2]
+late, how, path = int(sys.argv[1]) * 1000, sys.argv[2], sys.argv[3]
 file, home, ms, start = Pcap("<", True, RAW, 65535), b"\x7f\0\0\1", 10**6, 1700000000 * 10**9
 packets = []
 
@@ -32,10 +32,18 @@ class Connection:
         self.said[side] += len(data)
 
 
+def answer(c, t, name):
+    body = b'{"id":"%s","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"One."},' \
+        b'"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11}}' % name
+    c.send(t, 1, ACK, b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
 def ask(c, t, i, delay, events):
     body = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"Count to %d."}]}' % i
     c.send(t, 0, ACK, b"POST /v1/chat/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
            % len(body) + body)
+    if how != "stream":
+        return answer(c, t + 500 * ms + delay, b"%d-%d" % (i, c.ports[1] if how == "renamed" else 0))
     c.send(t + 50 * ms + delay, 1, ACK, b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
     said = [b'{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"w%d "}}]}' % k for k in range(12)]
     said.append(b'{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],'
@@ -64,7 +72,7 @@ requests() {
     sed -n '/^request /,/^$/p' "$tmp/out" | grep -c -e "$1" || :
 }
 
-make_capture 300
+make_capture 300 stream
 status 0 "$tokaudit" analyze "$tmp/made.pcap" --requests --claim requests=5 --claim completed=4 --claim ttft=100.3ms \
     --claim output_tokens=12
 prints 'All 4 claims are confirmed'
@@ -98,9 +106,17 @@ for claim in e2el@5=340ms latency@5=340ms decode_window@5=240ms output_tokens@5=
 done
 
 # a server half a piece behind the other
-make_capture 10300
+make_capture 10300 stream
 status 0 "$tokaudit" analyze "$tmp/made.pcap" --requests --claim requests=10
 prints 'The claim is confirmed'
 [ "$(requests '/v1/chat/completions')" = 10 ] || fail "not 10 requests: $(cat "$tmp/out")"
+! grep -q 'proxy' "$tmp/out" || fail "two servers are a proxy: $(cat "$tmp/out")"
+
+# documents: whose they are, their ids say
+make_capture 300 document
+status 0 "$tokaudit" analyze "$tmp/made.pcap" --claim requests=5
+prints 'Both legs of a proxy'
+make_capture 300 renamed
+status 0 "$tokaudit" analyze "$tmp/made.pcap" --claim requests=10
 ! grep -q 'proxy' "$tmp/out" || fail "two servers are a proxy: $(cat "$tmp/out")"
 passed

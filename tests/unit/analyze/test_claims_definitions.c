@@ -144,6 +144,15 @@ static void by_tokens(void **state)
         {short_replies, "guidellm", ITL("\"median\":50.0"), "tpot", "p50", VERDICT_CONFIRMED, NULL},
         {short_replies, "guidellm", ITL("\"max\":50.0"), "tpot", "max", VERDICT_CONFIRMED, NULL},
         {short_replies, "guidellm", ITL("\"median\":42.0"), "tpot", "p50", VERDICT_DIFFERS, NULL},
+        /* A client that is 10 ms late (P28) has these, one that lies has those. */
+        {short_replies, "guidellm", TPOT("\"median\":42.0"), "ntpot", "p50", VERDICT_CONFIRMED,
+         NULL},
+        {short_replies, "guidellm", TPOT("\"median\":44.0"), "ntpot", "p50",
+         VERDICT_NOT_MEASURABLE, NULL},
+        {short_replies, "guidellm", ITL("\"median\":48.0"), "tpot", "p50", VERDICT_NOT_MEASURABLE,
+         NULL},
+        {short_replies, "guidellm", TPOT("\"median\":38.0"), "ntpot", "p50", VERDICT_DIFFERS, NULL},
+        {short_replies, "guidellm", TPOT("\"median\":60.0"), "ntpot", "p50", VERDICT_DIFFERS, NULL},
     };
     HOLD(cases);
 }

@@ -157,7 +157,8 @@ static void a_lie_about_a_run_is_found_out(void **state)
     }
 }
 
-/* A file with the results of all runs, and a trace of one: the others' are not of these requests. */
+/* A file with the results of all runs, and a trace of one: the others' are not of these requests.
+ */
 static void results_of_runs_that_are_not_there(void **state)
 {
     (void)state;
@@ -205,6 +206,42 @@ static void of_two_clients_at_once_a_model_tells(void **state)
         put_file(&text, cases[k].named, EACH, EACH - 1 + 0.501, 0.1, 0.01);
         judge(&a, &fs, buf_text(&text));
         all_are(&a, cases[k].verdict);
+        buf_done(&text);
+        claim_files_free(&fs);
+        audit_free(&a);
+    }
+}
+
+/* … or its rows, if they say which requests they are. */
+static void of_two_clients_at_once_rows_tell(void **state)
+{
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        struct audit a = {0};
+        struct claim_files fs = {.rows = 0};
+        struct buf text;
+        buf_init(&text, 1 << 16);
+        made_trace(&a);
+        buf_printf(
+            &text,
+            "{\"metadata\":{\"version\":2,\"guidellm_version\":\"0.8.1\"},\"benchmarks\":[{"
+            "\"start_time\":%.3f,\"end_time\":%.3f,\"scheduler_metrics\":{\"requests_made\":{"
+            "\"successful\":%d,\"errored\":0}},\"metrics\":{\"request_latency\":{"
+            "\"successful\":{\"mean\":0.501}}},\"requests\":{\"successful\":[",
+            (double)EPOCH_NS / 1e9, (double)EPOCH_NS / 1e9 + EACH, EACH);
+        for (size_t i = 0; i < EACH; i++) {
+            char id[16];
+            snprintf(id, sizeof id, "q%zu", i);
+            add(&a, 1.0 * (double)i, 0.1, 0.01, "m")->reply_id = model_hash(slice_of(id));
+            add(&a, 1.0 * (double)i + 0.3, 0.2, 0.02, "m");
+            buf_printf(&text, "%s{\"response_id\":\"%s%s\",\"request_latency\":0.501}",
+                       i > 0 ? "," : "", named ? "" : "no ", id);
+        }
+        buf_puts(&text, "]}}]}");
+        scene_figures(&a);
+        judge(&a, &fs, buf_text(&text));
+        claim_files_fold(&fs, &a);
+        all_are(&a, named ? VERDICT_CONFIRMED : VERDICT_NOT_MEASURABLE);
         buf_done(&text);
         claim_files_free(&fs);
         audit_free(&a);
@@ -373,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_lie_about_a_run_is_found_out),
         cmocka_unit_test(results_of_runs_that_are_not_there),
         cmocka_unit_test(of_two_clients_at_once_a_model_tells),
+        cmocka_unit_test(of_two_clients_at_once_rows_tell),
         cmocka_unit_test(what_only_lasts_as_long_accuses_nobody),
         cmocka_unit_test(rows_of_a_clock_that_is_off),
         cmocka_unit_test(numbers_that_no_measurement_gives),
