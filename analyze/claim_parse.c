@@ -82,7 +82,7 @@ static const struct claim_name names[] = {
     {"stream_end", DIM_TIME, SUBJECT_OTHER, false, false, ONE(D_STREAM_END), NONE, 0},
     {"decode_window", DIM_TIME, SUBJECT_OTHER, false, false, ONE(D_DECODE_WINDOW), NONE, 0},
     {"ntpot", DIM_TIME, SUBJECT_WHOLE, true, false, ONE(D_NTPOT), NONE, 0},
-    {"icl", DIM_TIME, SUBJECT_GAP, false, false, ONE(D_ICL), NONE, 0},
+    {"icl", DIM_TIME, SUBJECT_GAP, false, false, TWO(D_ICL, D_ICL_ALL), NONE, 0},
     {"concurrency_avg", DIM_COUNT, SUBJECT_CONCURRENCY, false, true, ONE(D_CONCURRENCY_AVG), NONE,
      0},
     {"concurrency_peak", DIM_COUNT, SUBJECT_CONCURRENCY, false, true, ONE(D_CONCURRENCY_PEAK), NONE,

@@ -275,6 +275,35 @@ static void judge_unknown(const struct question *q, struct claim *c)
         set_verdict(c, VERDICT_NOT_MEASURABLE, missing);
 }
 
+#define BURST_MATTERS 0.05 /* of a figure: below that, what was kept back moves it hardly */
+
+/* A tool's own formula over all of its requests, without the gates that leave out those whose text
+ * was kept back: where those move its figure hardly, the claim is what the tool says it is. */
+static const struct definition *meets_ungated(struct question *q, struct reading *r,
+                                              struct reading *gated)
+{
+    for (size_t i = 0; i < CLAIM_DEFINITIONS && q->definitions[i] != NULL; i++) {
+        struct definition *d = &q->own[i];
+        if (q->definitions[i] != d || d->gate != M_TPOT || !question_figure(q, d, gated))
+            continue;
+        d->gate = -1;
+        if (question_meets(q, d, r) &&
+            fabs(r->estimate.value / gated->estimate.value - 1) <= BURST_MATTERS)
+            return d;
+        d->gate = M_TPOT;
+    }
+    return NULL;
+}
+
+static const char *with_burst(const struct question *q, const char *figure,
+                              const struct reading *gated)
+{
+    char value[64];
+    claim_value_text(q->name->dimension, gated->estimate.value, value);
+    return audit_printf(q->a, "%s; without the requests whose text was kept back (P43) it is %s",
+                        figure, value);
+}
+
 /* A tool's own formulas are tried instead of what the name stands for. A decode rate keeps its
  * gates where the text was kept back: who divides by that burst has no rate, whatever the formula.
  */
@@ -403,14 +432,17 @@ static const struct definition *nearest(const struct question *q, const struct c
 
 static void judge_scoped(struct question *q, struct claim *c)
 {
-    struct reading r;
+    struct reading r, gated;
     const struct definition *met = meets_any(q, &r);
+    bool ungated = met == NULL && (met = meets_ungated(q, &r, &gated)) != NULL;
     bool bound = false, known = met != NULL;
     bool burst = !known && c->token_factor == 0 && causes_find_burst(q, c);
     if (!known && (judge_lossy(q, c) || (!burst && judge_blurred(q, c)))) {
         cite_reading(q, c, NULL);
     } else if (known) {
         const char *figure = take_reading(q, c, met, &r);
+        if (ungated)
+            figure = with_burst(q, figure, &gated);
         set_verdict(c, VERDICT_CONFIRMED, with_readings(q, c, met, figure));
         if (c->token_factor == 0)
             causes_find_beside(q, c);

@@ -64,6 +64,7 @@ const struct definition definitions[DEFINITIONS] = {
                  M_E2E_OUTPUT_TPS, no_tokens},
     [D_ICL] = {"icl", FUNCTION("o_k-o_(k-1)", formula_icl), -1,
                "no request has enough output events in enough separate reads"},
+    [D_ICL_ALL] = {"icl of all replies", FUNCTION("o_k-o_(k-1)", formula_icl_all), -1, no_marks},
     [D_OUTPUT_TPS_USER] = {"output_tps_user",
                            PER_REQUEST("(N-n_1)/(o_M-o_1)", SHAPE_RATE, COUNT_N_LESS_N1, AT_O1,
                                        AT_OM),
@@ -394,6 +395,7 @@ static void apply_to_run(const struct formula *f, const struct scope *s, sign_fn
 static bool joins_times(const struct formula *f)
 {
     static formula_fn *const others[] = {formula_icl,
+                                         formula_icl_all,
                                          formula_requests,
                                          formula_successes,
                                          formula_failed,

@@ -204,6 +204,7 @@ enum definition_id {
     D_TPOT,
     D_NTPOT,
     D_ICL,
+    D_ICL_ALL, /* of short replies too, and of what came within one read */
     D_OUTPUT_TPS_USER,
     D_E2E_OUTPUT_TPS,
     D_PROMPT_TPS,
@@ -271,7 +272,7 @@ double *formula_rate_bounds(const struct audit *a, const struct audit_options *o
 bool formula_collected(const struct scope *s, const struct request *r);
 
 /* Functions of their own: formulas_run.c. */
-formula_fn formula_attempts, formula_failed_attempts, formula_icl, formula_peak_throughput, formula_concurrency_avg, formula_concurrency_peak,
+formula_fn formula_attempts, formula_failed_attempts, formula_icl, formula_icl_all, formula_peak_throughput, formula_concurrency_avg, formula_concurrency_peak,
     formula_release_skew, formula_speedup, formula_requests, formula_requests_meant,
     formula_successes, formula_successes_with_text, formula_failed, formula_failed_or_empty,
     formula_failed_meant, formula_request_tps_with_text, formula_memory,

@@ -32,18 +32,32 @@ static bool steady(const struct scope *s, const struct request *r)
            (int64_t)metrics_request_reads(r) >= s->o->gate_reads;
 }
 
+static void push_gaps(const struct scope *s, const struct request *r, struct estimates *out)
+{
+    out->streams++;
+    for (size_t k = 1; k < r->out.n; k++) {
+        int64_t from = r->out.v[k - 1].t_ns, to = r->out.v[k].t_ns;
+        VEC_PUSH(&out->all,
+                 ((struct estimate){seconds(to - from), formula_span(s, from, to), r, false}));
+    }
+}
+
 void formula_icl(const struct scope *s, struct estimates *out)
 {
     for (size_t i = 0; i < s->requests.n; i++) {
+        if (steady(s, nth(s, i)) && !request_interleaves(nth(s, i)))
+            push_gaps(s, nth(s, i), out);
+    }
+}
+
+/* Tools ask for no number of events or reads: each gap of each reply is one, however short it is.
+ */
+void formula_icl_all(const struct scope *s, struct estimates *out)
+{
+    for (size_t i = 0; i < s->requests.n; i++) {
         const struct request *r = nth(s, i);
-        if (!steady(s, r) || request_interleaves(r))
-            continue;
-        out->streams++;
-        for (size_t k = 1; k < r->out.n; k++) {
-            int64_t from = r->out.v[k - 1].t_ns, to = r->out.v[k].t_ns;
-            VEC_PUSH(&out->all,
-                     ((struct estimate){seconds(to - from), formula_span(s, from, to), r, false}));
-        }
+        if (formula_counts(s, r) && !r->clock_stepped && r->out.n > 1)
+            push_gaps(s, r, out);
     }
 }
 

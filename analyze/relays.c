@@ -5,18 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/stat.h"
 #include "traces/base/mem.h"
 
 enum {
     LEGS_MOST = 64,  /* ports that are looked at: a load balancer has fewer */
     LOOK_BACK = 256, /* requests open at a time, among which an outer one is looked for */
-    SURE_SAME = 4,   /* times that text followed, where all bodies are the same … */
-    SURE = 8,        /* … and where the proxy wrote them anew */
-    STEPS = 2,       /* … a pair, at least, where it is not the end alone */
+    GAPS_LEAST = 32, /* of inner text, and as many times that outer text followed */
     MOVES_MOST = 8   /* inner requests that move over for one */
 };
 
 #define NEARLY_ALL 0.9 /* of a port's requests */
+
+/* Two servers of one speed are in step, one always a little behind the other. What one server does
+ * is the cause of what the other does where outer text is late by nearly the same, however the
+ * inner gaps vary. Only gaps near the median are held against it: that a step has no text, or two,
+ * may be the text's doing, and so be the same of any two servers. */
+#define LAG_SPREAD 0.25
+#define GAP_NEAR 0.25
+#define GAP_SPREAD_LEAST_NS (NS_PER_MS / 5)
 
 /* How soon outer text follows, in parts of the time until there is more of the inner one. Of two
  * servers that know nothing of each other a quarter would be within a quarter, and a tenth within a
@@ -34,7 +41,9 @@ enum {
 struct leg {
     size_t trace;
     const struct request *first;
-    VEC(size_t) requests; /* indices */
+    VEC(size_t) requests;     /* indices */
+    const struct leg *behind; /* the outer leg of which it is sure, or NULL */
+    bool has_inner;           /* it is such an outer leg */
 };
 
 struct legs {
@@ -42,10 +51,11 @@ struct legs {
     size_t n, cap;
 };
 
-/* What speaks for a pair of legs. */
+/* How outer text comes behind inner text. */
 struct tally {
-    size_t pairs, same_body, same_id; /* attempts left out */
-    size_t followed, soon, at_once;   /* times that outer text came behind more of the inner one */
+    size_t followed, soon, at_once; /* times that it came behind more of the inner one */
+    VEC(int64_t) late;              /* by how much, then */
+    VEC(int64_t) gaps;              /* of the inner one */
 };
 
 /* --- two requests ----------------------------------------------------------------------------- */
@@ -149,6 +159,8 @@ static void count_steps(const struct request *r, const struct request *u, struct
         int64_t now = r->out.v[i].t_ns;
         size_t seen = k;
         for (; k < u->out.n && u->out.v[k].t_ns <= now; k++) {
+            if (k > 0)
+                VEC_PUSH(&t->gaps, u->out.v[k].t_ns - u->out.v[k - 1].t_ns);
             newest = read_text(u, &k);
             got += newest;
         }
@@ -161,6 +173,7 @@ static void count_steps(const struct request *r, const struct request *u, struct
         double room = more ? (double)(u->out.v[k].t_ns - last)
                            : fmin(END_SHARE * (double)(last - u->t0), END_MOST_NS);
         t->followed++;
+        VEC_PUSH(&t->late, now - last);
         t->soon += late <= SOON * room && (newly || !more);
         t->at_once += late <= AT_ONCE * room && (newly || !more);
     }
@@ -191,6 +204,8 @@ static size_t sent_by(const struct audit *a, const struct leg *l, int64_t t_ns)
 struct pairing {
     const struct audit *a;
     const struct leg *outer, *inner;
+    const bool *own_id; /* by index: it has an id that no other of its port has */
+    bool by_id;         /* ids are passed on: they tell whose each is */
     size_t
         *partner;  /* by place in outer: place in inner + 1 of the one that answered it; 0: none */
     size_t *place; /* by place in inner: place in outer + 1 */
@@ -207,6 +222,36 @@ static const struct request *inner_at(const struct pairing *p, size_t k)
     return &p->a->requests.v[p->inner->requests.v[k]];
 }
 
+static bool both_own(const struct pairing *p, size_t i, size_t k)
+{
+    return p->own_id[p->outer->requests.v[i]] && p->own_id[p->inner->requests.v[k]];
+}
+
+static bool one_id(const struct pairing *p, size_t i, size_t k)
+{
+    return both_own(p, i, k) && outer_at(p, i)->reply_id == inner_at(p, k)->reply_id;
+}
+
+static bool fits(const struct pairing *p, size_t i, size_t k)
+{
+    return (!p->by_id || !both_own(p, i, k) || one_id(p, i, k)) &&
+           may_be(outer_at(p, i), inner_at(p, k));
+}
+
+/* One id that only one request of each port has is no chance. */
+static bool finds_one_id(const struct pairing *p)
+{
+    for (size_t k = 0; k < p->inner->requests.n; k++) {
+        size_t end = sent_by(p->a, p->outer, inner_at(p, k)->t0);
+        for (size_t i = end; i-- > 0 && end - i <= LOOK_BACK;) {
+            if (!is_attempt(inner_at(p, k)) && one_id(p, i, k) &&
+                may_be(outer_at(p, i), inner_at(p, k)))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* The place + 1 of one that inner request k may be behind, which was not tried for `whom` and is
  * nobody's, or anybody's; of several with one prompt the one that has its first text soonest
  * behind. 0: there is none. */
@@ -216,7 +261,7 @@ static size_t find_outer(const struct pairing *p, size_t k, size_t whom, bool fr
     size_t end = sent_by(p->a, p->outer, u->t0), best = 0;
     for (size_t i = end; i-- > 0 && end - i <= LOOK_BACK;) {
         const struct request *r = outer_at(p, i);
-        if (p->tried[i] == whom + 1 || (free_one && p->partner[i] != 0) || !may_be(r, u))
+        if (p->tried[i] == whom + 1 || (free_one && p->partner[i] != 0) || !fits(p, i, k))
             continue;
         if (best == 0 || lag(r, u) < lag(outer_at(p, best - 1), u))
             best = i + 1;
@@ -249,73 +294,106 @@ static bool find_place(struct pairing *p, size_t k, size_t whom, unsigned depth)
     return false;
 }
 
-/* Where text is held back, or is one document, its end alone tells. Two servers of nearly the same
- * speed may look like that, but each gives its replies ids of its own. */
-static bool is_sure(const struct tally *t)
-{
-    bool in_step = t->followed >= STEPS * t->pairs;
-    size_t least = t->same_body == t->pairs ? SURE_SAME : SURE;
-    return t->followed >= least && (in_step || t->same_id == t->pairs) &&
-           (double)t->soon >= MOST_SOON * (double)t->followed &&
-           (double)t->at_once >= HALF_AT_ONCE * (double)t->followed;
-}
-
-/* False: too many are without one. */
-static bool pair_all(struct pairing *p)
+static void pair_all(struct pairing *p)
 {
     size_t all = p->inner->requests.n, missing = 0;
-    for (size_t k = 0; k < all && (double)missing <= (1 - NEARLY_ALL) * (double)all; k++) {
-        if (is_attempt(inner_at(p, k)))
-            p->place[k] = find_outer(p, k, k, false);
-        else
-            find_place(p, k, k, 0);
-        missing += p->place[k] == 0;
+    for (size_t k = 0; k < all; k++) {
+        bool many = (double)missing > (1 - NEARLY_ALL) * (double)all; /* no proxy's: not worth it */
+        if (!is_attempt(inner_at(p, k)))
+            missing += !find_place(p, k, k, many ? MOVES_MOST : 0);
     }
-    return (double)missing <= (1 - NEARLY_ALL) * (double)all;
 }
 
-static struct tally weigh(const struct pairing *p)
+static double spread(const int64_t *sorted, size_t n)
+{
+    return (double)(sorted[n - 1 - n / 4] - sorted[n / 4]);
+}
+
+static bool is_soon(const struct tally *t)
+{
+    return t->followed > 0 && (double)t->soon >= MOST_SOON * (double)t->followed;
+}
+
+/* Is it what the inner server does that makes outer text come? Sorts both lists. */
+static bool is_caused(struct tally *t)
+{
+    if (t->late.n < GAPS_LEAST || t->gaps.n < GAPS_LEAST || !is_soon(t) ||
+        (double)t->at_once < HALF_AT_ONCE * (double)t->followed)
+        return false;
+    stat_sort_ns(t->late.v, t->late.n);
+    stat_sort_ns(t->gaps.v, t->gaps.n);
+    double median = (double)t->gaps.v[t->gaps.n / 2];
+    size_t from = 0, to = t->gaps.n;
+    while ((double)t->gaps.v[from] < (1 - GAP_NEAR) * median)
+        from++;
+    while ((double)t->gaps.v[to - 1] > (1 + GAP_NEAR) * median)
+        to--;
+    double gaps = spread(t->gaps.v + from, to - from);
+    return to - from >= GAPS_LEAST / 2 && gaps >= (double)GAP_SPREAD_LEAST_NS &&
+           spread(t->late.v, t->late.n) < LAG_SPREAD * gaps;
+}
+
+static void count_pair(const struct pairing *p, size_t k, struct tally *t)
+{
+    const struct request *u = inner_at(p, k), *r = outer_at(p, p->place[k] - 1);
+    if (!r->damaged && !u->damaged)
+        count_steps(r, u, t);
+}
+
+static void tally_free(struct tally *t)
+{
+    VEC_FREE(&t->late);
+    VEC_FREE(&t->gaps);
+}
+
+static bool pairs_are_caused(const struct pairing *p)
 {
     struct tally t = {0};
     for (size_t k = 0; k < p->inner->requests.n; k++) {
-        if (p->place[k] == 0)
-            continue;
-        const struct request *u = inner_at(p, k), *r = outer_at(p, p->place[k] - 1);
-        if (is_attempt(u))
-            continue;
-        t.pairs++;
-        t.same_body += same_body(r, u);
-        t.same_id += r->reply_id == u->reply_id;
-        if (!r->damaged && !u->damaged)
-            count_steps(r, u, &t);
+        if (p->place[k] != 0 && !one_id(p, p->place[k] - 1, k))
+            count_pair(p, k, &t);
     }
-    return t;
+    bool caused = is_caused(&t);
+    tally_free(&t);
+    return caused;
 }
 
-/* Fills outer_of (index + 1, by index) of the inner leg's requests if it is sure that they are. */
+static bool is_in_step(const struct pairing *p, size_t k)
+{
+    struct tally t = {0};
+    count_pair(p, k, &t);
+    bool soon = is_soon(&t);
+    tally_free(&t);
+    return soon;
+}
+
+/* Fills outer_of (index + 1, by index) of those of the inner leg's requests of which it is sure.
+ * False: of none. */
 static bool pair(const struct audit *a, const struct leg *outer, const struct leg *inner,
-                 size_t *outer_of)
+                 const bool *own_id, size_t *outer_of)
 {
     size_t n = outer->requests.n, all = inner->requests.n;
     struct pairing p = {.a = a,
                         .outer = outer,
                         .inner = inner,
+                        .own_id = own_id,
                         .partner = mem_array(n, sizeof *p.partner),
                         .place = mem_array(all, sizeof *p.place),
                         .tried = mem_array(n, sizeof *p.tried)};
-    bool sure = pair_all(&p);
-    if (sure) {
-        struct tally t = weigh(&p);
-        sure = is_sure(&t);
-    }
-    for (size_t k = 0; k < all && sure; k++) {
-        if (p.place[k] != 0)
-            outer_of[inner->requests.v[k]] = outer->requests.v[p.place[k] - 1] + 1;
+    p.by_id = finds_one_id(&p);
+    pair_all(&p);
+    bool caused = pairs_are_caused(&p), any = false;
+    for (size_t k = 0; k < all; k++) {
+        size_t i = p.place[k] - 1;
+        if (p.place[k] != 0 && (one_id(&p, i, k) || (caused && is_in_step(&p, k)))) {
+            outer_of[inner->requests.v[k]] = outer->requests.v[i] + 1;
+            any = true;
+        }
     }
     free(p.partner);
     free(p.place);
     free(p.tried);
-    return sure;
+    return any;
 }
 
 /* --- all ports -------------------------------------------------------------------------------- */
@@ -355,17 +433,90 @@ static bool one_clock(const struct audit *a, const struct leg *x, const struct l
 }
 
 /* Of its own trace first: one leg has one outer leg. */
-static void look_behind(const struct audit *a, const struct legs *legs, const struct leg *inner,
-                        size_t *outer_of)
+static void look_behind(const struct audit *a, struct legs *legs, struct leg *inner,
+                        const bool *own_id, size_t *outer_of)
 {
     for (int own = 1; own >= 0; own--) {
         for (size_t i = 0; i < legs->n; i++) {
-            const struct leg *outer = &legs->v[i];
-            if (outer != inner && (outer->trace == inner->trace) == own &&
-                one_clock(a, outer, inner) && pair(a, outer, inner, outer_of))
-                return;
+            struct leg *outer = &legs->v[i];
+            if (outer == inner || (outer->trace == inner->trace) != own ||
+                !one_clock(a, outer, inner) || !pair(a, outer, inner, own_id, outer_of))
+                continue;
+            inner->behind = outer;
+            outer->has_inner = true;
+            return;
         }
     }
+}
+
+/* The index + 1 of one at the outer leg that attempt u may have been for; 0: there is none. */
+static size_t outer_of_attempt(const struct audit *a, const struct leg *outer,
+                               const struct request *u)
+{
+    size_t end = sent_by(a, outer, u->t0);
+    for (size_t i = end; i-- > 0 && end - i <= LOOK_BACK;) {
+        if (may_be(&a->requests.v[outer->requests.v[i]], u))
+            return outer->requests.v[i] + 1;
+    }
+    return 0;
+}
+
+/* What a proxy tried in vain, at a port that is surely behind it, or where nearly nothing else was
+ * asked for. */
+static void add_attempts(const struct audit *a, const struct leg *outer, const struct leg *inner,
+                         size_t *outer_of)
+{
+    VEC(size_t) found = {0};
+    size_t fit = 0;
+    for (size_t k = 0; k < inner->requests.n; k++) {
+        size_t u = inner->requests.v[k], r = outer_of[u];
+        if (r == 0 && is_attempt(&a->requests.v[u]))
+            r = outer_of_attempt(a, outer, &a->requests.v[u]);
+        fit += r != 0;
+        VEC_PUSH(&found, r);
+    }
+    bool sure = inner->behind == outer || (double)fit >= NEARLY_ALL * (double)found.n;
+    for (size_t k = 0; k < found.n && sure; k++)
+        outer_of[inner->requests.v[k]] = found.v[k];
+    VEC_FREE(&found);
+}
+
+static void look_for_attempts(const struct audit *a, const struct legs *legs, size_t *outer_of)
+{
+    for (size_t i = 0; i < legs->n; i++) {
+        const struct leg *inner = &legs->v[i];
+        for (size_t k = 0; k < legs->n; k++) {
+            const struct leg *outer = &legs->v[k];
+            if (outer != inner && outer->has_inner && one_clock(a, outer, inner) &&
+                (inner->behind == outer || (inner->behind == NULL && !inner->has_inner)))
+                add_attempts(a, outer, inner, outer_of);
+        }
+    }
+}
+
+struct named {
+    uint64_t id;
+    size_t at;
+};
+
+static int compare_ids(const void *x, const void *y)
+{
+    uint64_t a = ((const struct named *)x)->id, b = ((const struct named *)y)->id;
+    return (a > b) - (a < b);
+}
+
+/* A server that gives each reply the same id tells nothing with it. */
+static void find_own_ids(const struct audit *a, const struct leg *l, bool *own_id)
+{
+    size_t n = l->requests.n;
+    struct named *v = mem_array(n, sizeof *v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (struct named){a->requests.v[l->requests.v[i]].reply_id, l->requests.v[i]};
+    qsort(v, n, sizeof *v, compare_ids);
+    for (size_t i = 0; i < n; i++)
+        own_id[v[i].at] = v[i].id != 0 && (i == 0 || v[i - 1].id != v[i].id) &&
+                          (i + 1 == n || v[i + 1].id != v[i].id);
+    free(v);
 }
 
 /* --- what is found ---------------------------------------------------------------------------- */
@@ -428,9 +579,13 @@ void relays_find(struct audit *a)
     size_t n = a->requests.n;
     size_t *outer_of = mem_array(n + 1, sizeof *outer_of);
     size_t *root = mem_array(n + 1, sizeof *root), *place = mem_array(n + 1, sizeof *place);
+    bool *own_id = mem_array(n + 1, sizeof *own_id);
     if (find_legs(a, &legs)) {
         for (size_t i = 0; i < legs.n; i++)
-            look_behind(a, &legs, &legs.v[i], outer_of);
+            find_own_ids(a, &legs.v[i], own_id);
+        for (size_t i = 0; i < legs.n; i++)
+            look_behind(a, &legs, &legs.v[i], own_id, outer_of);
+        look_for_attempts(a, &legs, outer_of);
         find_roots(a, outer_of, root);
         move_out(a, root, place);
         link_all(a, outer_of, root, place, n);
@@ -438,6 +593,7 @@ void relays_find(struct audit *a)
     for (size_t i = 0; i < legs.n; i++)
         VEC_FREE(&legs.v[i].requests);
     VEC_FREE(&legs);
+    free(own_id);
     free(outer_of);
     free(root);
     free(place);

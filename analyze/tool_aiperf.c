@@ -82,7 +82,10 @@ static const struct tool_formula formulas[FIGURES] = {
                      .also = {&tool_text[TEXT_WHOLE_TPS]}},
     [F_OUTPUT] = {.slack = 2, .weak = OWN_TOKENS, .also = {&tool_text[TEXT_TOKENS]}},
     [F_INPUT] = {.slack = 10, .weak = OWN_TOKENS ", and without the chat template"},
-    [F_GAP] = {.slack = 10, .weak = "AIPerf takes percentiles of gaps from a digest"},
+    [F_GAP] = {.slack = 10,
+               .weak = "AIPerf's gaps are between the moments at which it came to read, and its "
+                       "percentiles of them may be from a digest",
+               .also = {&definitions[D_ICL_ALL]}},
     [F_OUTPUT_TPS] = {.d = {"aiperf output_token_throughput: sum(N)/T",
                             {"sum(N)/T", SHAPE_COUNT, COUNT_NONE, AT_NONE, AT_NONE, true,
                              tool_answers_output_tps},

@@ -189,8 +189,8 @@ void tool_llmperf_itl(const struct scope *s, struct estimates *out)
 }
 
 /* (N-1)/(o_M-o_1), of requests with more than one event, and with_bursts or without those whose
- * events came all at once: a client may have a moment between them, or none, which it leaves out.
- */
+ * events lie within a client's lateness: it may have a moment between them, or none, which it
+ * leaves out. */
 static void user_tps(const struct scope *s, enum count count, bool with_bursts,
                      struct estimates *out)
 {
@@ -198,9 +198,11 @@ static void user_tps(const struct scope *s, enum count count, bool with_bursts,
         const struct request *r = nth(s, i);
         int64_t o1 = formula_when(r, AT_O1), om = formula_when(r, AT_OM);
         double n = formula_count(r, count);
-        if (!timed(s, r) || r->out.n < 2 || !(n > 0) || (om == o1 && !with_bursts))
+        if (!timed(s, r) || r->out.n < 2 || !(n > 0))
             continue;
         struct interval span = formula_span(s, o1, om);
+        if (span.lo <= 0 && !with_bursts)
+            continue;
         span.lo = fmax(span.lo, 0);
         push(out, om > o1 ? n / seconds(om - o1) : INFINITY, interval_div(interval_exact(n), span),
              r);

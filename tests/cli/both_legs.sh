@@ -10,7 +10,8 @@ if ! command -v python3 >/dev/null 2>&1; then
 fi
 
 # make_capture LATE HOW: five prompts sent to port 8000 and 1 ms later to 8001. HOW is "stream": events of 8001 come every
-# 20 ms, those of 8000 LATE us behind them; or "document": one document instead; or "renamed": of another id on port 8000.
+# 20 ms, those of 8000 LATE us behind them; "unnamed" or "constant" such
+# of no id, or one for all; "document": one document instead; or "renamed": of another id on port 8000.
 make_capture() {
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/oracle python3 - "$1" "$2" "$tmp/made.pcap" <<'EOF'
 import sys
@@ -42,10 +43,11 @@ def ask(c, t, i, delay, events):
     body = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"Count to %d."}]}' % i
     c.send(t, 0, ACK, b"POST /v1/chat/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
            % len(body) + body)
-    if how != "stream":
+    if how not in ("stream", "unnamed", "constant"):
         return answer(c, t + 500 * ms + delay, b"%d-%d" % (i, c.ports[1] if how == "renamed" else 0))
     c.send(t + 50 * ms + delay, 1, ACK, b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-    said = [b'{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"w%d "}}]}' % k for k in range(12)]
+    name = {"stream": b'"id":"reply-%d",' % i, "constant": b'"id":"mock",'}.get(how, b"")
+    said = [b'{%s"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"w%d "}}]}' % (name, k) for k in range(12)]
     said.append(b'{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],'
                 b'"usage":{"prompt_tokens":9,"completion_tokens":12,"total_tokens":21}}')
     for k, text in enumerate(said[:events]):
@@ -106,11 +108,18 @@ for claim in e2el@5=340ms latency@5=340ms decode_window@5=240ms output_tokens@5=
 done
 
 # a server half a piece behind the other
-make_capture 10300 stream
+make_capture 10300 unnamed
 status 0 "$tokaudit" analyze "$tmp/made.pcap" --requests --claim requests=10
 prints 'The claim is confirmed'
 [ "$(requests '/v1/chat/completions')" = 10 ] || fail "not 10 requests: $(cat "$tmp/out")"
 ! grep -q 'proxy' "$tmp/out" || fail "two servers are a proxy: $(cat "$tmp/out")"
+
+# two servers of one speed, one a little behind: no id says that they are one, nor does one that all replies have
+for how in unnamed constant; do
+    make_capture 300 $how
+    status 0 "$tokaudit" analyze "$tmp/made.pcap" --claim requests=10
+    ! grep -q 'proxy' "$tmp/out" || fail "two servers are a proxy: $(cat "$tmp/out")"
+done
 
 # documents: whose they are, their ids say
 make_capture 300 document

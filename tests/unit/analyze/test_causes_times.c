@@ -395,6 +395,7 @@ static void p38_what_the_gateway_had(void **state)
         hold_back(&a.requests.v[r], u);
         a.requests.v[r].z = a.requests.v[r].t_end = scene_ns(4);
         a.requests.v[r].body_sha256 = u->body_sha256 = "both";
+        a.requests.v[r].reply_id = u->reply_id = 7;
         a.requests.v[r].said_hash = 1;
         u->said_hash = near == 1 ? 2 : 1;
         u->server_port = near == 2 ? 0 : 8001;

@@ -13,9 +13,12 @@ struct both {
     double outer_gap; /* … and of outer text, if it keeps a pace of its own */
     bool held;        /* outer text comes at once, behind the end of the inner one */
     bool other_text, other_prompt;
-    bool anew;     /* the body is written anew, of the same prompt … */
-    int longer;    /* … with so many words before it */
-    bool other_id; /* the reply is given another id */
+    bool anew;          /* the body is written anew, of the same prompt … */
+    int longer;         /* … with so many words before it */
+    bool other_id;      /* the reply is given another id */
+    bool no_id, one_id; /* there is none; or the server gives each reply the same */
+    bool steady;        /* the server keeps its pace to the microsecond */
+    bool own_pace;      /* the gaps of both vary, each in its own way */
     uint16_t outer_port;
 };
 
@@ -34,19 +37,35 @@ static struct request *add_leg(struct audit *a, uint16_t port, double t0, const 
     return r;
 }
 
-/* Text from `first` on, each piece `gap` after the one before. */
-static void say(struct request *r, double first, double gap)
+/* From -0.1 to 0.1. */
+static double vary(unsigned pace, size_t k)
+{
+    uint64_t x = (pace * 1000003ull + k + 1) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9ull;
+    return (double)((x >> 32) % 2001) / 10000 - 0.1;
+}
+
+/* Text from `first` on, each piece about `gap` after the one before, as that pace has it; of pace 0
+ * exactly so. */
+static void say_at(struct request *r, double first, double gap, unsigned pace)
 {
     r->out.n = 0;
-    for (size_t k = 0; k < EVENTS; k++)
-        VEC_PUSH(&r->out, ((struct output_event){scene_ns(first + (double)k * gap),
+    for (size_t k = 0; k < EVENTS; k++) {
+        double by = (double)k + (pace > 0 && k > 0 ? vary(pace, k) : 0);
+        VEC_PUSH(&r->out, ((struct output_event){scene_ns(first + by * gap),
                                                  (uint32_t)(r->t0_packet + 10 + k), 4}));
+    }
     r->text_bytes = EVENTS * 4;
     r->h = r->head_end = r->c1 = r->answer_ns = r->content_ns = scene_ns(first);
     r->content_events = r->first_choice_events = EVENTS;
     r->choices_seen = 1;
     r->choice_ns = r->out.v[EVENTS - 1].t_ns;
     r->z = r->t_end = r->done_ns = r->choice_ns + MS / 2;
+}
+
+static void say(struct request *r, double first, double gap)
+{
+    say_at(r, first, gap, 0);
 }
 
 /* The i-th pair, two seconds after the one before. Returns the index of the inner one. */
@@ -59,19 +78,21 @@ static size_t add_both(struct audit *a, struct both x, int i)
     if (x.held)
         say(r, last + lag, 1e-6);
     else
-        say(r, first + lag, or_else(x.outer_gap, gap));
+        say_at(r, first + lag, or_else(x.outer_gap, gap),
+               x.steady ? 0 : (unsigned)i + (x.own_pace ? 101 : 1));
     r->asked.last_message = slice_of("Name a colour.");
     r->asked.prompt_words = 3;
     struct request *u = add_leg(a, INNER, sent, prompts[i]);
-    say(u, first, gap);
+    say_at(u, first, gap, x.steady ? 0 : (unsigned)i + 1);
     u->asked.prompt_words = x.longer - x.other_prompt + 3;
     u->asked.last_message = slice_of("Name a colour.");
     if (x.anew || x.other_prompt)
         u->body_sha256 = "anew";
     if (x.other_text)
-        u->said_hash = 99;
-    u->reply_id = 7;
-    a->requests.v[a->requests.n - 2].reply_id = x.other_id ? 8 : 7;
+        u->said_hash = 9999;
+    r = &a->requests.v[a->requests.n - 2];
+    u->reply_id = x.no_id ? 0 : x.one_id ? 7 : 10 + (uint64_t)i;
+    r->reply_id = x.other_id ? 100 + (uint64_t)i : u->reply_id;
     return a->requests.n - 1;
 }
 
@@ -125,10 +146,35 @@ static void a_relay_is_one_request(void **state)
 static void not_in_step(void **state)
 {
     (void)state;
-    expect_of((struct both){.lag = 0.012}, PAIRS, false); /* of a server half a piece behind */
-    expect_of((struct both){.outer_gap = 0.026}, PAIRS, false); /* of one that is slower */
-    expect_of((struct both){.lag = 0.4}, PAIRS, false);
-    expect_of((struct both){.lag = 0.1, .gap = 0.005}, PAIRS, false); /* all behind the end */
+    const struct both cases[] = {
+        {.lag = 0.012, .no_id = true},       /* of a server half a piece behind */
+        {.outer_gap = 0.026, .no_id = true}, /* of one that is slower */
+        {.lag = 0.4, .no_id = true},
+        {.lag = 0.1, .gap = 0.005, .no_id = true}, /* all behind the end */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_of(cases[i], PAIRS, false);
+}
+
+/* Two servers of one speed, the first of them always a little later. */
+static void in_step_by_chance(void **state)
+{
+    (void)state;
+    const struct both cases[] = {
+        {.steady = true, .no_id = true},
+        {.steady = true, .one_id = true},
+        {.steady = true, .other_id = true},
+        {.own_pace = true, .lag = 0.006, .no_id = true},
+        {.own_pace = true, .lag = 0.006, .other_id = true},
+        {.held = true, .no_id = true},
+        {.held = true, .one_id = true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_of(cases[i], 8, false);
+    expect_of((struct both){.no_id = true}, PAIRS, true); /* later by the same each time */
+    expect_of((struct both){.one_id = true}, PAIRS, true);
+    expect_of((struct both){.other_id = true}, PAIRS, true);
+    expect_of((struct both){.steady = true}, 1, true); /* its id says it */
 }
 
 static void another_text_or_prompt(void **state)
@@ -144,12 +190,9 @@ static void another_text_or_prompt(void **state)
 static void text_that_is_held(void **state)
 {
     (void)state;
-    expect_of((struct both){.held = true}, PAIRS, true);
-    expect_of((struct both){.held = true}, PAIRS - 1, false); /* may be chance */
-    expect_of((struct both){.held = true, .anew = true}, PAIRS, false);
-    expect_of((struct both){.held = true, .lag = 0.1}, PAIRS, false);
+    expect_of((struct both){.held = true}, 1, true); /* its id says it */
+    expect_of((struct both){.held = true, .anew = true}, 1, true);
     expect_of((struct both){.held = true, .other_id = true}, PAIRS, false); /* another server's */
-    expect_of((struct both){.other_id = true}, PAIRS, true); /* in step: the proxy's own */
 }
 
 /* Every other piece of a text comes later by so much. */
@@ -171,7 +214,7 @@ static void one_prompt_at_once(void **state)
         static const int64_t us[][2] = {{100, 300}, {150, 150}, {0, 0}, {0, 200}};
         for (int k = 0; k < 4; k++) {
             struct request *r = add_leg(&a, k < 2 ? OUTER : INNER, t0 + k * 0.0001, "same");
-            say(r, t0 + 0.2, 0.025);
+            say_at(r, t0 + 0.2, 0.025, (unsigned)i + 1);
             delay(r, us[k][0] * 1000, us[k][1] * 1000);
         }
     }
@@ -190,19 +233,19 @@ static void a_client_that_asks_two(void **state)
     struct audit a = {0};
     made_trace(&a);
     for (int i = 0; i < PAIRS; i++) {
-        size_t k = add_both(&a, (struct both){0}, i);
+        size_t k = add_both(&a, (struct both){.no_id = true, .steady = true}, i);
         say(&a.requests.v[k], 2.0 * i + 0.2 + 0.0015, 0.025);
     }
     expect_pairs(&a, 2 * PAIRS, 0);
 
-    /* the proxy's way is taken by half of that port's requests */
+    /* the other half of that port's requests is the client's */
     made_trace(&a);
     for (int i = 0; i < 2 * PAIRS; i++) {
         size_t k = add_both(&a, (struct both){.anew = true}, i);
         if (i % 2 == 1)
             a.requests.v[k].asked.last_message = slice_of("Name another.");
     }
-    expect_pairs(&a, 4 * PAIRS, 0);
+    expect_pairs(&a, 3 * PAIRS, PAIRS);
 }
 
 /* Sent before the outer one was; by the client's own host; by the proxy's. */
@@ -277,6 +320,27 @@ static void attempts_of_the_proxy(void **state)
     audit_free(&a);
 }
 
+/* Another server only failed: behind the proxy, or asked by the client for something else. */
+static void attempts_elsewhere(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct audit a = {0};
+        made_trace(&a);
+        for (int i = 0; i < PAIRS; i++) {
+            size_t k = add_both(&a, (struct both){0}, i);
+            struct request *u = add_leg(&a, 8002, 2.0 * i + 0.002, a.requests.v[k].body_sha256);
+            if (own)
+                u->body_sha256 = "another";
+            u->out.n = 0;
+            u->text_bytes = 0;
+            u->status = 503;
+            u->outcome = OUTCOME_HTTP_ERROR;
+        }
+        expect_pairs(&a, own ? 2 * PAIRS : PAIRS, own ? PAIRS : 2 * PAIRS);
+    }
+}
+
 static void proxies_in_a_row(void **state)
 {
     (void)state;
@@ -285,7 +349,8 @@ static void proxies_in_a_row(void **state)
     for (int i = 0; i < PAIRS; i++) {
         size_t k = add_both(&a, (struct both){0}, i);
         struct request *u = add_leg(&a, 8002, 2.0 * i + 0.002, a.requests.v[k].body_sha256);
-        say(u, 2.0 * i + 0.1995, 0.025);
+        say_at(u, 2.0 * i + 0.1995, 0.025, (unsigned)i + 1);
+        u->reply_id = a.requests.v[a.requests.n - 2].reply_id;
     }
     runs_find(&a, &audit_defaults);
     assert_int_equal(a.requests.n, PAIRS);
@@ -348,7 +413,8 @@ int main(void)
         cmocka_unit_test(a_client_that_asks_two), cmocka_unit_test(where_and_when_it_begins),
         cmocka_unit_test(attempts_of_the_proxy),  cmocka_unit_test(proxies_in_a_row),
         cmocka_unit_test(legs_in_two_traces),     cmocka_unit_test(cut_by_the_end),
-        cmocka_unit_test(one_prompt_at_once),
+        cmocka_unit_test(one_prompt_at_once),     cmocka_unit_test(in_step_by_chance),
+        cmocka_unit_test(attempts_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
