@@ -180,6 +180,34 @@ static enum shows longer_than_request(const struct finder *f, const struct reque
     return ns > took * (1 + CLOCKS_SHARE) + CLOCKS_NS ? SHOWS_YES : SHOWS_NO;
 }
 
+#define WINDOW_FACTOR                                                                              \
+    1.5 /* over the rate of the wire, from which no rounding explains a stated one */
+
+/* As it says, or as follows from its count and its time. */
+static double decode_rate_stated(const struct server_timings *t)
+{
+    if (t->predicted_per_second > 0)
+        return t->predicted_per_second;
+    return t->predicted_n >= TEXT_TOKENS_MIN && t->predicted_ms > 0
+               ? 1000 * t->predicted_n / t->predicted_ms
+               : NAN;
+}
+
+/* How long it says to have generated, if all of that may have been over when the first text came
+ * and the wire was far slower: a front that paces what it has (a typewriter) sends it evenly. NAN:
+ * it was not so. */
+static double made_before_ns(const struct request *r)
+{
+    const struct value *ttft = &r->metrics[M_TTFT], *wire = &r->metrics[M_OUTPUT_TPS_USER];
+    double stated = decode_rate_stated(&r->timings), made = stated_ns(r->timings.predicted_ms);
+    if (!(stated > WINDOW_FACTOR * wire->v) || !(r->timings.prompt_ms >= 0) ||
+        wire->grade == GRADE_NOT_MEASURABLE || ttft->grade == GRADE_NOT_MEASURABLE)
+        return NAN;
+    if (made <= 0)
+        made = (double)request_tokens(r) / stated * NS_PER_S;
+    return stated_ns(r->timings.prompt_ms) + made <= ttft->v * NS_PER_S ? made : NAN;
+}
+
 /* P33, P95: loading, waiting for others, all batches of the prompt but the last. What the server
  * was generating before the first text came is no wait: it is in the other of its times. */
 static enum shows hides_wait(const struct finder *f, const struct request *r, double *percent)
@@ -190,6 +218,9 @@ static enum shows hides_wait(const struct finder *f, const struct request *r, do
         return SHOWS_SILENT;
     double whole = ttft->v * NS_PER_S, hidden = whole - stated_ns(r->timings.prompt_ms);
     double all = r->metrics[M_E2EL].v * NS_PER_S - stated_ns(r->timings.prompt_ms);
+    double made = made_before_ns(r);
+    if (!isnan(made))
+        hidden -= made;
     if (r->timings.predicted_ms >= 0)
         hidden = fmin(hidden, all - stated_ns(r->timings.predicted_ms));
     else if (r->hidden || r->first_kind == DELTA_TOOL)
@@ -213,19 +244,6 @@ static enum shows has_gap(const struct finder *f, const struct request *r, doubl
     return gap > (double)f->o->hidden_wait_ns && *percent > 100 * GAP_SHARE ? SHOWS_YES : SHOWS_NO;
 }
 
-#define WINDOW_FACTOR                                                                              \
-    1.5 /* over the rate of the wire, from which no rounding explains a stated one */
-
-/* As it says, or as follows from its count and its time. */
-static double decode_rate_stated(const struct server_timings *t)
-{
-    if (t->predicted_per_second > 0)
-        return t->predicted_per_second;
-    return t->predicted_n >= TEXT_TOKENS_MIN && t->predicted_ms > 0
-               ? 1000 * t->predicted_n / t->predicted_ms
-               : NAN;
-}
-
 /* Text that came at an even pace, each piece for itself, was not held back behind the server. */
 static enum shows above_window(const struct finder *f, const struct request *r, double *percent)
 {
@@ -233,7 +251,7 @@ static enum shows above_window(const struct finder *f, const struct request *r, 
     const struct value *wire = &r->metrics[M_OUTPUT_TPS_USER];
     double stated = decode_rate_stated(&r->timings);
     if (!metrics_request_counts(r) || r->asked.choices > 1 || !(stated > 0) || !(wire->v > 0) ||
-        wire->grade == GRADE_NOT_MEASURABLE)
+        wire->grade == GRADE_NOT_MEASURABLE || !isnan(made_before_ns(r)))
         return SHOWS_SILENT;
     bool slowed = r->retransmissions > 0 || r->zero_windows > 0 || !formula_smooth(&s, r);
     *percent = 100 * (stated / wire->v - 1);
@@ -245,7 +263,7 @@ static enum shows rate_differs(const struct finder *f, const struct request *r, 
     const struct value *wire = &r->metrics[M_OUTPUT_TPS_USER];
     double stated = r->timings.predicted_per_second, above;
     if (!metrics_request_counts(r) || wire->grade == GRADE_NOT_MEASURABLE || !(stated > 0) ||
-        !(wire->v > 0))
+        !(wire->v > 0) || !isnan(made_before_ns(r)))
         return SHOWS_SILENT;
     if (above_window(f, r, &above) == SHOWS_YES)
         return SHOWS_NO;

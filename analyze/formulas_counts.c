@@ -158,13 +158,8 @@ static void push(struct estimates *out, double value, bool sign)
 /* n over the time from the first request to the last end. */
 static void push_rate(const struct scope *s, double n, bool sign, struct estimates *out)
 {
-    int64_t from = -1, to = -1;
-    for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = scope_nth(s, i);
-        int64_t end = formula_when(r, AT_END);
-        from = from < 0 || r->t0 < from ? r->t0 : from;
-        to = end > to ? end : to;
-    }
+    int64_t from, to;
+    scope_ends(s, &from, &to);
     estimates_add_rate(out, s, n, from, to, sign);
 }
 

@@ -44,13 +44,8 @@ void formula_good_fraction(const struct scope *s, struct estimates *out)
 void formula_goodput(const struct scope *s, struct estimates *out)
 {
     struct good_requests n;
-    int64_t from = -1, to = -1;
-    for (size_t i = 0; i < s->requests.n; i++) {
-        const struct request *r = scope_nth(s, i);
-        int64_t end = formula_when(r, AT_END);
-        from = from < 0 || r->t0 < from ? r->t0 : from;
-        to = end > to ? end : to;
-    }
+    int64_t from, to;
+    scope_ends(s, &from, &to);
     if (!good_of(s, &n) || to <= from)
         return;
     struct interval good = {(double)n.least, (double)n.most};

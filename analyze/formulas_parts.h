@@ -17,6 +17,18 @@ static inline bool scope_times(const struct scope *s, const struct request *r)
     return formula_counts(s, r) && !r->clock_stepped && r->out.n > 0;
 }
 
+/* When the first request of a scope was sent and the last one ended; -1: there is none. */
+static inline void scope_ends(const struct scope *s, int64_t *from_ns, int64_t *to_ns)
+{
+    *from_ns = *to_ns = -1;
+    for (size_t i = 0; i < s->requests.n; i++) {
+        const struct request *r = scope_nth(s, i);
+        int64_t end = formula_when(r, AT_END);
+        *from_ns = *from_ns < 0 || r->t0 < *from_ns ? r->t0 : *from_ns;
+        *to_ns = end > *to_ns ? end : *to_ns;
+    }
+}
+
 static inline double span_seconds(int64_t from_ns, int64_t to_ns)
 {
     return (double)(to_ns - from_ns) / NS_PER_S;

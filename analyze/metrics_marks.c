@@ -79,7 +79,12 @@ static int64_t behind(const struct request *r)
     return most > 0 ? most : 0;
 }
 
-struct marks_outside metrics_marks_outside(const struct request *r)
+/* Of the tokens after n_1 those that may have been generated before o_1, or behind o_M. */
+struct marks_outside {
+    int64_t before, after;
+};
+
+static struct marks_outside marks_outside(const struct request *r)
 {
     struct marks_outside x = {0, 0};
     if (r->out.n == 0 || request_tokens(r) < 0)
@@ -96,7 +101,7 @@ struct marks_outside metrics_marks_outside(const struct request *r)
  */
 static int64_t outside(const struct request *r)
 {
-    struct marks_outside x = metrics_marks_outside(r);
+    struct marks_outside x = marks_outside(r);
     int64_t spare = request_tokens(r) - metrics_n1(r) - (int64_t)(r->out.n - first_read(r));
     int64_t both = x.before + x.after;
     return both < spare ? both : spare > 0 ? spare : 0;

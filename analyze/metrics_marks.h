@@ -32,12 +32,6 @@ int64_t metrics_texted(const struct request *r);
  * nothing is known. */
 double metrics_recount_off(const struct request *r);
 
-/* Of the tokens after n_1 those that may have been generated before o_1, or behind o_M. */
-struct marks_outside {
-    int64_t before, after;
-};
-struct marks_outside metrics_marks_outside(const struct request *r);
-
 /* Are those too many for a rate from o_1 to o_M, or was an unknown number of tokens hidden? */
 bool metrics_blurred(const struct request *r);
 

@@ -372,6 +372,26 @@ static void state_rate_of_kept_back(struct request *r, double rate)
         r->out.v[k].t_ns = scene_ns(3.9 + 0.1 * (double)k / 300);
 }
 
+/* 301 tokens in 0.3 s, behind a prompt of so long: the text came after 1 s, 100 tok/s. */
+static void state_quick(struct request *r, double prompt_ms)
+{
+    r->timings.prompt_ms = prompt_ms;
+    r->timings.predicted_n = 301;
+    r->timings.predicted_ms = 300;
+    r->timings.predicted_per_second = 1000;
+}
+
+/* What a front sends evenly that has all of it when it begins was generated as fast as stated. */
+static void text_that_is_paced_after_it_was_made(void **state)
+{
+    (void)state;
+    reply(state_quick, 690, "timings.above-window", false);
+    reply(state_quick, 690, "timings.rate-differs", false);
+    reply(state_quick, 690, "timings.hide-wait", false);
+    reply(state_quick, 95, "timings.hide-wait", true);     /* 0.6 s are in neither time */
+    reply(state_quick, 800, "timings.above-window", true); /* it can't have been over by then */
+}
+
 /* 301 tokens, one after the other in 3 s: 100 tok/s. */
 static void a_rate_has_a_window(void **state)
 {
@@ -463,6 +483,7 @@ int main(void)
         cmocka_unit_test(counts),
         cmocka_unit_test(thinking),
         cmocka_unit_test(thinking_that_is_not_counted),
+        cmocka_unit_test(text_that_is_paced_after_it_was_made),
         cmocka_unit_test(a_rate_has_a_window),
         cmocka_unit_test(a_token_holds_so_much),
         cmocka_unit_test(a_recount_is_weighed),
